@@ -176,7 +176,8 @@ class Request(SQLModel, table=True):
     )
 
     id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
-    kind: str = Field(sa_type=Text)  # `surface`, `prediction`, or a kind of image request
+    # `surface`, `prediction`, `evaluation`, or a kind of image request
+    kind: str = Field(sa_type=Text)
     run_id: str = _of_run()
     others: list[str] = Field(default_factory=list, sa_type=Json)  # further runs on a surface
     step: int | None = None  # of the checkpoint; None: the newest

@@ -1,6 +1,6 @@
 """Requests to stored runs: a page or a command asks, a process claims the row and answers into it.
-The inference worker (worker/requests/inference_worker.py) generates images for the playground, the
-analysis worker (worker/requests/analysis.py) computes loss surfaces and predictions."""
+The inference worker (worker/requests/inference_worker.py) generates images for the playground; the
+analysis worker (worker/requests/analysis.py) computes surfaces, predictions and evaluations."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from ganboard.db.models import ENDED, Checkpoint, Request, Run
 
 SURFACE = "surface"
 PREDICTION = "prediction"
+EVALUATION = "evaluation"  # of the stored checkpoints; the results are in the table `quality`
 ABANDONED_SECONDS = 30.0  # without a heartbeat: the process that claimed it is dead
 MAX_TRIES = 2
 MAX_RUNS = 8  # on one surface
@@ -39,7 +40,7 @@ class Queue:
 
 _ANALYSES = (SURFACE, PREDICTION)
 IMAGES = Queue(
-    col(Request.kind).not_in(_ANALYSES),
+    col(Request.kind).not_in((*_ANALYSES, EVALUATION)),
     "100 requests for images are already waiting. Try again shortly.",
     max_waiting=100,
     shared=False,
@@ -49,6 +50,14 @@ ANALYSES = Queue(
     col(Request.kind).in_(_ANALYSES),
     "20 surfaces and predictions are already waiting. Try again when some are finished.",
     max_waiting=20,
+    shared=True,
+    kept_seconds=None,
+)
+# a queue of their own: a sweep asks for many, and whoever looks at a run waits for few
+EVALUATIONS = Queue(
+    col(Request.kind) == EVALUATION,
+    "500 evaluations are already waiting. Try again when some are finished.",
+    max_waiting=500,
     shared=True,
     kept_seconds=None,
 )
@@ -71,7 +80,7 @@ def ask(
     """
     if not 1 <= len(run_ids) <= MAX_RUNS:
         raise NotAllowed(f"A surface supports 1 to {MAX_RUNS} runs, not {len(run_ids)}.")
-    queue = ANALYSES if kind in _ANALYSES else IMAGES
+    queue = EVALUATIONS if kind == EVALUATION else ANALYSES if kind in _ANALYSES else IMAGES
     asked = Request(
         kind=kind, run_id=run_ids[0], others=list(run_ids[1:]), step=step, options=dict(options)
     )
@@ -189,6 +198,15 @@ def of_runs(
             for one in session.exec(wanted)
             if one.others == list(run_ids[1:]) and (options is None or one.options == dict(options))
         ]
+
+
+def newest_evaluations(engine: Engine, run_ids: Sequence[str] | None = None) -> dict[str, Request]:
+    """The newest request for an evaluation of each of these runs that has one, by run, in the order
+    in which they were asked; of all runs that wait for one if none are named."""
+    wanted = select(Request).where(EVALUATIONS.contains).order_by(col(Request.asked_at))
+    chosen = _UNANSWERED if run_ids is None else col(Request.run_id).in_(run_ids)
+    with reading(engine) as session:
+        return {one.run_id: one for one in session.exec(wanted.where(chosen))}
 
 
 def drawable_runs(engine: Engine, *, limit: int) -> list[Run]:

@@ -72,8 +72,7 @@ def ready(context: Context, waiting: Sequence[Run]) -> Ready:
 
 def absence(context: Context, run: Run) -> str:
     """Why there is no checkpoint of a run on this disk, and the remedy."""
-    newest = holders.newest(context.engine, run.id)
-    if newest is not None and newest.machine not in (None, machine.recorded(context.settings)):
+    if newest := newest_elsewhere(context, run):
         return (
             f"The checkpoints of run {run.id} are on machine {newest.machine}. Run the command"
             " there."
@@ -82,6 +81,14 @@ def absence(context: Context, run: Run) -> str:
         f"Run {run.id} has no checkpoint on this machine yet. Checkpoints are saved every"
         " checkpoint_every epochs and at the end."
     )
+
+
+def newest_elsewhere(context: Context, run: Run) -> Checkpoint | None:
+    """The newest listed checkpoint of a run, if another machine has its files."""
+    newest = holders.newest(context.engine, run.id)
+    if newest is None or newest.machine in (None, machine.recorded(context.settings)):
+        return None
+    return newest
 
 
 def may_start(settings: Settings, newest: Checkpoint) -> bool:

@@ -19,7 +19,7 @@ from ganboard.app.compare.grouping import Grouping
 from ganboard.db.models import Run
 from ganboard.db.runs import queries, runtime_estimation, series
 from ganboard.gan.quality.declared import METRICS
-from ganboard.gan.settings.features import conflict, recorded
+from ganboard.gan.settings.features import Source, conflict, recorded, was_evaluated
 from ganboard.worker import formatting
 from ganboard.worker.figures import compare
 from ganboard.worker.figures.palette import run_swatch
@@ -52,23 +52,35 @@ class Compared:
     def ids(self) -> list[str]:
         return [run.id for run in self.runs]
 
+    @property
+    def source(self) -> Source:
+        """The features of the baseline, or of the first run that is evaluated if it is not."""
+        evaluated = [run for run in (self.baseline, *self.runs) if was_evaluated(run.facts)]
+        return recorded(evaluated[0].facts if evaluated else self.baseline.facts)
+
+    def headline(self, evaluated: pd.DataFrame) -> str:
+        """The main metric of the baseline's model, or of the first run whose main metric was
+        measured if that one was not; `evaluated` is of `db.runs.series.quality_frame`."""
+        names = [headline(run.config) for run in (self.baseline, *self.runs)]
+        return next((name for name in names if evaluated[name].notna().any()), names[0])
+
     def comparable(self, measure: str) -> list[Run]:
-        """The runs whose values of a metric come from the same features as the baseline's."""
-        source = recorded(self.baseline.facts)
+        """The runs whose values of a metric come from the features `source`."""
         if not METRICS[measure].by_features:
             return self.runs
-        return [run for run in self.runs if source.comparable(recorded(run.facts))]
+        return [run for run in self.runs if self.source.comparable(recorded(run.facts))]
 
     def conflict(self, measure: str) -> str | None:
         """Why the values of a metric cannot be compared between all runs, in one sentence; None if
         they can."""
         metric = METRICS[measure]
-        sources = [recorded(self.baseline.facts), *(recorded(run.facts) for run in self.runs)]
+        evaluated = [run for run in self.runs if was_evaluated(run.facts)]
+        sources = [self.source, *(recorded(run.facts) for run in evaluated)]
         return conflict(metric.label, sources) if metric.by_features else None
 
     def called(self, measure: str) -> str:
-        """The label of a metric with the baseline's features."""
-        return METRICS[measure].called(recorded(self.baseline.facts))
+        """The label of a metric with the features `source`."""
+        return METRICS[measure].called(self.source)
 
     def labels(self) -> dict[str, str]:
         """A name for each run, with its id where names repeat."""

@@ -150,7 +150,7 @@ def _quality(base: Result, other: Result) -> tuple[float | None, str, list[str]]
         return None, "", []  # a remark on the data says so
     missing = [result for result in (base, other) if not len(result.found)]
     if len(missing) == 2:
-        return None, "", ["Quality was not evaluated: set quality_every before launching."]
+        return None, "", ["Quality was not evaluated: evaluate the runs in the tab Quality."]
     if missing:
         return (
             None,

@@ -17,7 +17,6 @@ from ganboard.app.widgets.live_plotly import live_plotly
 from ganboard.db.runs import series
 from ganboard.gan.quality.declared import METRICS
 from ganboard.worker.figures import compare, timings
-from ganboard.worker.figures.quality import headline as headline_of
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Options:
 
 def controls(engine: Engine, compared: Compared) -> Options:
     frame = series.quality_frame(engine, compared.ids, METRICS)
-    headline = headline_of(compared.baseline.config)
+    headline = compared.headline(frame)
     among = [run.id for run in compared.comparable(headline)]
     same = frame[frame["run_id"].isin(among)]
     return Options(

@@ -3,10 +3,8 @@ a search finds."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any
 
 import pandas as pd
@@ -14,16 +12,17 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from ganboard.app import errors, navigation
+from ganboard.app.compare import results
 from ganboard.app.compare.comparison import Compared
+from ganboard.app.compare.results import FIDS, SPEED_AND_LOSS, Measure
+from ganboard.app.run import evaluation
 from ganboard.app.run.records import format_value
 from ganboard.app.runs import listing
-from ganboard.app.runs.columns import best_fid
 from ganboard.app.theme import style
 from ganboard.app.widgets.live_plotly import live_plotly
 from ganboard.db.errors import BadSearch
-from ganboard.db.runs import runtime_estimation, search
-from ganboard.db.runs.listing import DISTANCES, Listed
-from ganboard.gan.settings.features import LABELS
+from ganboard.db.runs import search
+from ganboard.db.runs.listing import Listed
 from ganboard.gan.settings.metadata import about, all_defaults
 from ganboard.worker import formatting
 from ganboard.worker.figures import parallel
@@ -33,6 +32,7 @@ AXES = 8  # of settings
 LINES = 500  # more hide each other
 COMPARED, SWEEP, FOUND = "Compared runs", "Whole sweep", "Search"
 AXIS_PIXELS = 90
+DEFAULT = "parallel_default"  # the result that was first when the page was drawn
 # on a phone the axes keep their distance and are scrolled; Plotly draws them black and their ticks
 # with a white shadow, in every theme
 STYLE = """
@@ -46,43 +46,6 @@ STYLE = """
 
 
 @dataclass(frozen=True)
-class Measure:
-    """A result; `less_is_better` is None where neither end is the better one."""
-
-    value: Callable[[Listed], float | None]
-    less_is_better: bool | None
-    meaning: str
-
-
-FIDS = {
-    best_fid(name): Measure(
-        attrgetter(field), True, f"Lowest FID of all evaluations, by {LABELS[name]} features."
-    )
-    for name, field in DISTANCES.items()
-}
-MEASURES = {
-    **FIDS,
-    "Seconds per epoch": Measure(
-        lambda run: run.seconds / run.epoch if run.epoch else None,
-        True,
-        "Mean over the finished epochs, without compilation.",
-    ),
-    "Images per second": Measure(
-        lambda run: run.images_per_second, False, f"{runtime_estimation.RATE}."
-    ),
-    "Training seconds": Measure(
-        lambda run: run.seconds or None, True, "All finished epochs, without compilation."
-    ),
-    "Generator loss": Measure(
-        lambda run: run.g_loss, None, "Mean of the last epoch. Lower is not necessarily better."
-    ),
-    "Discriminator loss": Measure(
-        lambda run: run.d_loss, None, "Mean of the last epoch. Lower is not necessarily better."
-    ),
-}
-
-
-@dataclass(frozen=True)
 class Options:
     source: str
     sought: str
@@ -90,7 +53,7 @@ class Options:
 
 
 def controls(engine: Engine, compared: Compared) -> Options:
-    """Which runs, and the result that colours them."""
+    """Which runs, and the result that colours them: at first one that they have."""
     sources = [COMPARED, *([SWEEP] if sweep_of(compared) else []), FOUND]
     if st.session_state.get("of", COMPARED) not in sources:
         st.session_state["of"] = COMPARED
@@ -107,20 +70,30 @@ def controls(engine: Engine, compared: Compared) -> Options:
                 placeholder="tag:paper batch_size>=128",
                 max_chars=search.LENGTH,
             )
+        runs = _found(compared, source, sought or "")
+        measures = results.measures(engine, runs)
+        offered = results.available(measures, runs)
+        _follow_default(offered[0])
         measure = st.selectbox(
             "Coloured by",
-            tuple(MEASURES),
+            offered,
             key="by_measure",
             bind="query-params",
             filter_mode=None,
             width=220,
-            help=_help(),
+            help="  \n".join(f"**{name}**: {measures[name].meaning}" for name in offered),
         )
+    evaluation.of_runs(navigation.context(), runs)
     return Options(source, sought or "", measure)
 
 
-def _help() -> str:
-    return "  \n".join(f"**{name}**: {measure.meaning}" for name, measure in MEASURES.items())
+def _follow_default(first: str) -> None:
+    """Choose the first result that there is, such as an FID once the runs are evaluated, unless a
+    person has chosen another."""
+    before = st.session_state.get(DEFAULT)
+    if before not in (None, first) and st.session_state.get("by_measure") == before:
+        st.session_state["by_measure"] = first
+    st.session_state[DEFAULT] = first
 
 
 def sweep_of(compared: Compared) -> str | None:
@@ -131,19 +104,22 @@ def sweep_of(compared: Compared) -> str | None:
 def draw(engine: Engine, compared: Compared, options: Options) -> None:
     """The tab Parallel."""
     try:
-        runs = _runs(compared, options)
+        runs = _runs(compared, options.source, options.sought)
     except BadSearch as error:
         errors.report(str(error), "warning")
         return
-    measure = MEASURES[options.measure]
-    measured = [run for run in runs if _finite(measure.value(run))][:LINES]
+    measures = results.measures(engine, runs)
+    measure = measures.get(options.measure)
+    if measure is None:
+        st.rerun()  # the chooser offers what other runs had
+    measured = [run for run in runs if results.is_finite(measure.value(run))][:LINES]
     if len(measured) < 2:
         st.caption(
             f"{formatting.plural(len(measured), 'run')} of {len(runs):,} with this metric: the"
             " plot needs at least two."
         )
         return
-    axes = _axes(measured, options.measure)
+    axes = _axes(measured, measures, options.measure)
     style.apply(STYLE.replace("WIDTH", str(AXIS_PIXELS * len(axes))))
     with st.container(key="parallel_lines"):
         live_plotly(
@@ -167,29 +143,35 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
         )
     if measure.less_is_better is not None:
         measured.sort(key=lambda run: measure.value(run) or 0.0, reverse=not measure.less_is_better)
-        _best(measured, options.measure)
-    _table(measured, axes)
+        _best(measured, options.measure, measure)
+    _table(measured, measures, axes)
 
 
-def _runs(compared: Compared, options: Options) -> list[Listed]:
+def _found(compared: Compared, source: str, sought: str) -> list[Listed]:
+    """As `_runs`, none for a search that `draw` says is wrong."""
+    try:
+        return _runs(compared, source, sought)
+    except BadSearch:
+        return []
+
+
+def _runs(compared: Compared, source: str, sought: str) -> list[Listed]:
     everything = listing.newest_first(listing.read(navigation.context()))
-    if options.source == FOUND:
+    if source == FOUND:
         return [
             run
-            for run in search.matching(everything, search.parse(options.sought, DEFAULTS))
+            for run in search.matching(everything, search.parse(sought, DEFAULTS))
             if run.archived_at is None
         ]
-    if options.source == SWEEP:
+    if source == SWEEP:
         return [run for run in everything if run.sweep == sweep_of(compared)]
     found = {run.id: run for run in everything}
     return [found[run_id] for run_id in compared.ids if run_id in found]
 
 
-def _finite(value: float | None) -> bool:
-    return value is not None and math.isfinite(value)
-
-
-def _axes(runs: Sequence[Listed], coloured: str) -> dict[str, list[Any]]:
+def _axes(
+    runs: Sequence[Listed], measures: Mapping[str, Measure], coloured: str
+) -> dict[str, list[Any]]:
     """The settings that vary among the runs, and then the results that all of them have, the
     coloured one last."""
     varying = [
@@ -198,24 +180,21 @@ def _axes(runs: Sequence[Listed], coloured: str) -> dict[str, list[Any]]:
         if about(name).affects != "records" and len({str(run.config.get(name)) for run in runs}) > 1
     ]
     axes = {name: [run.config.get(name) for run in runs] for name in varying[:AXES]}
-    results = [
-        name for name in (*FIDS, "Seconds per epoch", "Images per second") if name != coloured
-    ]
-    for name in (*results, coloured):
-        values = [MEASURES[name].value(run) for run in runs]
-        if all(map(_finite, values)):
+    speeds = ("Seconds per epoch", "Images per second")
+    others = [name for name in measures if name in speeds or name not in SPEED_AND_LOSS]
+    for name in (*(name for name in others if name != coloured), coloured):
+        values = [measures[name].value(run) for run in runs]
+        if all(map(results.is_finite, values)):
             axes[name] = values
     return axes
 
 
-def _best(runs: list[Listed], measure: str) -> None:
+def _best(runs: list[Listed], name: str, measure: Measure) -> None:
     """The best run, and the way to compare the best ones closely."""
     best = runs[0]
+    title = name if name.startswith("Best ") else f"Best {name}"
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(
-            f"Best {measure} ({formatting.decimal(MEASURES[measure].value(best), 2)}):",
-            width="content",
-        )
+        st.markdown(f"{title} ({formatting.decimal(measure.value(best), 2)}):", width="content")
         label = formatting.escape(formatting.shorten(best.name, 40))
         st.page_link(
             navigation.RUN_PAGE,
@@ -232,19 +211,19 @@ def _best(runs: list[Listed], measure: str) -> None:
         )
 
 
-def _table(runs: list[Listed], axes: dict[str, list[Any]]) -> None:
+def _table(runs: list[Listed], measures: Mapping[str, Measure], axes: dict[str, list[Any]]) -> None:
     rows = [
         {
             "Run": run.name,
-            **{name: format_value(run.config.get(name)) for name in axes if name not in MEASURES},
+            **{name: format_value(run.config.get(name)) for name in axes if name not in measures},
         }
-        | {name: measure.value(run) for name, measure in MEASURES.items() if name in axes}
+        | {name: measure.value(run) for name, measure in measures.items() if name in axes}
         for run in runs
     ]
     formats = {
-        name: st.column_config.NumberColumn(format="%.4g", help=MEASURES[name].meaning)
+        name: st.column_config.NumberColumn(format="%.4g", help=measures[name].meaning)
         for name in axes
-        if name in MEASURES
+        if name in measures
     }
     st.dataframe(
         pd.DataFrame(rows),

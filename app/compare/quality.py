@@ -9,8 +9,10 @@ import pandas as pd
 import streamlit as st
 from sqlalchemy import Engine
 
+from ganboard.app import navigation
 from ganboard.app.compare import curves
 from ganboard.app.compare.comparison import Compared, by_run, runs_table
+from ganboard.app.run import evaluation
 from ganboard.app.run.charts import axis_control
 from ganboard.app.run.quality import CAPTION, best, caption, seconds_to, threshold_control
 from ganboard.app.widgets.live_plotly import live_plotly
@@ -18,7 +20,6 @@ from ganboard.db.runs import series
 from ganboard.gan.quality.declared import METRICS
 from ganboard.gan.settings.features import recorded
 from ganboard.worker import formatting
-from ganboard.worker.figures import quality
 from ganboard.worker.figures.palette import run_swatch
 from ganboard.worker.figures.template import Axis
 
@@ -33,10 +34,12 @@ class Options:
 
 
 def controls(engine: Engine, compared: Compared) -> Options | None:
+    """Which runs are not evaluated, then how to draw those that are."""
+    evaluation.of_runs(navigation.context(), compared.runs)
     frame = series.quality_frame(engine, compared.ids, METRICS)
     if frame.empty:
         return None
-    headline = quality.headline(compared.baseline.config)
+    headline = compared.headline(frame)
     among = [run.id for run in compared.comparable(headline)]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         measure = st.selectbox(
@@ -63,7 +66,6 @@ def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
     """The tab Quality."""
     everything = series.quality_frame(engine, compared.ids, METRICS)
     if everything.empty:
-        st.caption("None of these runs was evaluated: set quality_every before launching.")
         return
     if options is None:
         # the controls are outside the part that updates, and absent without evaluations
@@ -73,8 +75,8 @@ def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
     st.markdown(f"**{title}** :gray[{formatting.escape(METRICS[options.measure].meaning)}]")
     if sentence := compared.conflict(options.measure):
         st.caption(
-            f":material/info: {formatting.escape(sentence)} Only runs with the baseline's features"
-            " are drawn and ranked."
+            f":material/info: {formatting.escape(sentence)} Only runs with"
+            f" {compared.source.label} features are drawn and ranked."
         )
     among = {run.id for run in compared.comparable(options.measure)}
     plot = curves.quality(
@@ -82,7 +84,8 @@ def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
     )
     live_plotly(plot, key=f"compare-quality-{options.measure}-{options.axis}-{options.log_y:d}")
     _table(compared, frames, options.headline, options.goal)
-    how = caption(compared.baseline)
+    evaluated = [run for run in compared.runs if len(frames[run.id])]
+    how = caption(compared.baseline if compared.baseline in evaluated else evaluated[0])
     st.caption(
         f"{how} {CAPTION} Time is training time only; ratios are relative to the baseline run,"
         " lower is better."
@@ -102,6 +105,7 @@ def _table(
     labels, word = compared.labels(), compared.called(measure)
     among = {run.id for run in compared.comparable(measure)}
     none = frames[compared.baseline.id].iloc[:0]
+    evaluated = {run_id for run_id, frame in frames.items() if len(frame)}
     frames = {run_id: frame if run_id in among else none for run_id, frame in frames.items()}
     reached = {run_id: seconds_to(frame, wanted, measure) for run_id, frame in frames.items()}
     base, goal = (
@@ -128,7 +132,7 @@ def _table(
                     if len(frame) and wanted is not None
                     else "–"
                 ),
-                "Features": recorded(run.facts).label,
+                "Features": recorded(run.facts).label if run.id in evaluated else "–",
                 "Ratio": f"{seconds / base:.2f}×" if seconds is not None and base else "–",
                 "Baseline": "●" if run.id == compared.baseline.id else "",
             }

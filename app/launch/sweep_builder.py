@@ -48,6 +48,8 @@ def draw(
         )
         try:
             title, values, seeds = sweep_form.asked(base, preset)
+            evaluated = sweep_form.evaluation(context, base, values, preset)
+            base = {**base, **evaluated.settings}
             purpose = f"What is the effect of {' and '.join(values) or 'the seed'}?"
             asked: Study | None = Study(
                 "grid", title, purpose, dict(base), (Part("grid", {}, values),), seeds
@@ -60,17 +62,18 @@ def draw(
                 data_dir=context.settings.data,
                 here=here,
                 history=history,
-                finished=sweep.finished_runs(context),
+                finished=sweep.finished_runs(context, evaluated),
             )
             sweep_table.draw(grid, list(varied))
+            st.caption(formatting.escape(evaluated.sentence))
         except CLEAR_ERRORS as error:
             errors.report(str(error))
-            grid, asked = [], None
+            grid, asked, evaluated = [], None, sweep.Evaluation("")
         # in the place of the button, so that the result is seen
         if "sweep" in launched:
             launched_sweep.show(context, launched)
         elif grid and asked:
-            _offer(context, grid, asked, launched, queue, preset, parent_id)
+            _offer(context, grid, asked, launched, queue, preset, parent_id, evaluated)
         else:
             st.button(
                 "Launch the sweep",
@@ -89,6 +92,7 @@ def _offer(
     queue: Callable[[], None],
     preset: str,
     parent_id: str | None,
+    evaluated: sweep.Evaluation,
 ) -> None:
     """What the grid amounts to, and the button that launches it."""
     chosen = _chosen(grid)
@@ -122,7 +126,7 @@ def _offer(
             if as_study:
                 _launch_study(context, asked, launched)
             else:
-                _launch(context, grid, chosen, launched, preset, parent_id)
+                _launch(context, grid, chosen, launched, preset, parent_id, evaluated)
             st.rerun()
     launched["shown"] = names
 
@@ -190,6 +194,7 @@ def _launch(
     launched: dict[str, Any],
     preset: str,
     parent_id: str | None,
+    evaluated: sweep.Evaluation,
 ) -> None:
     made = sweep.launch(context, chosen, preset=preset, parent_id=parent_id)
     # at once and in place: the second click of a double click interrupts this drawing of the page
@@ -200,6 +205,8 @@ def _launch(
     launched["compare"] = [
         next(ids) if member in chosen else str(member.finished) for member in able
     ]
+    reused = [str(member.finished) for member in able if member not in chosen]
+    sweep.evaluate_reused(context, reused, evaluated)
 
 
 def _launch_study(context: Context, asked: Study, launched: dict[str, Any]) -> None:

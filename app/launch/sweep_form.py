@@ -9,14 +9,18 @@ import streamlit as st
 
 from ganboard.app.launch import settings_form, study_diff
 from ganboard.app.launch.typed import whole
+from ganboard.gan import presets
 from ganboard.gan.config import ConfigError, config_class
 from ganboard.gan.settings.metadata import options
 from ganboard.worker import formatting
+from ganboard.worker.context import Context
 from ganboard.worker.submission import sweep
 
 FIELDS = "grid_fields"
 SEEDS = "grid_seeds"
 NAME = "grid_name"
+EVALUATE = "grid_evaluate"
+EVERY = "quality_every"
 USUAL = ("batch_size", "precision")  # what a sweep varies by default
 SUGGESTED = {
     "batch_size": "32, 64, 128, 256",
@@ -79,6 +83,26 @@ def asked(base: Mapping[str, Any], preset: str) -> tuple[str, dict[str, Sequence
     if not varied and seeds == 1:
         raise ConfigError("Nothing to vary: choose a setting above, or more than one repetition.")
     return sweep.check_title(typed, preset, base), varied, seeds
+
+
+def evaluation(
+    context: Context, base: Mapping[str, Any], varied: Mapping[str, Sequence[Any]], preset: str
+) -> sweep.Evaluation:
+    """How the runs are evaluated: as the form says where it does, else after the last epoch unless
+    the person or the preset says never."""
+    if base.get(EVERY) or EVERY in varied:
+        return sweep.as_set(base, varied)
+    wanted = st.toggle(
+        "Evaluate after the last epoch",
+        EVERY not in presets.values(preset) if preset else True,
+        key=EVALUATE,
+        help=(
+            "So that the sweep says which run is best. Setting: quality_every, which the form can"
+            " also set to evaluate more often."
+        ),
+        persist_state="session",
+    )
+    return sweep.by_default(context, base, varied) if wanted else sweep.as_set(base, varied)
 
 
 def _values(name: str, base: Mapping[str, Any]) -> str | list[Any]:

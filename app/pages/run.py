@@ -63,9 +63,7 @@ VIEWS = {
         lambda c, r, o: logged.draw(c.engine, r, o), lambda c, r: charts.loss_controls()
     ),
     "Images": View(lambda c, r, o: images.draw(c.engine, r)),
-    "Quality": View(
-        lambda c, r, o: quality.draw(c.engine, r, o), lambda c, r: quality.controls(c.engine, r)
-    ),
+    "Quality": View(lambda c, r, o: quality.draw(c.engine, r, o), quality.controls),
     "Explain": View(lambda c, r, o: explain.draw(c.engine, r)),
     "Prediction": View(below=prediction.show, analysis="prediction"),
     "Timings": View(lambda c, r, o: timings.draw(c.engine, r, o), lambda c, r: timings.controls()),

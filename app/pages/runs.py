@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ganboard.app import navigation
-from ganboard.app.run import actions
+from ganboard.app.run import actions, evaluation
 from ganboard.app.run.actions import SELECTED
 from ganboard.app.runs import filters, latest, listing, saved_views
 from ganboard.app.runs import table as runs_table
@@ -40,7 +40,7 @@ def render() -> None:
         return
     seconds = 2.0 if stored.training else 5.0
     card = st.container()
-    choice, stale = filters.show()
+    choice, stale = filters.show(listing.newest_first(stored))
     if stored and choice.place != TRASH:
         with card:
             st.fragment(latest.card, run_every=seconds)(context)
@@ -49,7 +49,11 @@ def render() -> None:
     current = {run.id: run.status for run in listing.chosen(context, stored, choice)[0]}
     before = st.session_state.get(SELECTED, [])
     st.session_state[SELECTED] = [run_id for run_id in before if run_id in current]
-    (trash_actions if choice.place == TRASH else actions).bar(context)
+    if choice.place == TRASH:
+        trash_actions.bar(context)
+    else:
+        actions.bar(context)
+        evaluation.waiting(context)
     states = [current[run_id] for run_id in st.session_state[SELECTED]]
     with st.container(key="runs_stale" if stale else "runs_found"):
         st.fragment(_table, run_every=seconds)(context, choice, stored.training, states)

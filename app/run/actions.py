@@ -1,5 +1,5 @@
-"""What can be done with selected runs: open, compare, stop, resume, tag, archive, delete. Also used
-by the page of one run."""
+"""What can be done with selected runs: open, compare, stop, resume, evaluate, tag, archive, delete.
+Also used by the page of one run."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ganboard.app import auth, errors, navigation
+from ganboard.app.run import evaluation
 from ganboard.db.models import ACTIVE, ENDED, Run
 from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import queries, trash
@@ -70,6 +71,17 @@ def bar(context: Context) -> None:
             ),
         ):
             _each(resumable, "Resuming {}.", lambda run: submit.resume(context, run.id))
+        able = evaluation.possible(context, runs)
+        if st.button(
+            "Evaluate",
+            icon=":material/monitoring:",
+            **auth.writer("Evaluate stored checkpoints that training did not", disabled=not able),
+        ):
+            _each(
+                [run for run in runs if run.id in able],
+                "Requested the evaluation of {}.",
+                lambda run: evaluation.ask(context, [run.id]),
+            )
         if st.button(
             "Tags",
             icon=":material/label:",

@@ -10,11 +10,12 @@ import pandas as pd
 import streamlit as st
 from sqlalchemy import Engine
 
+from ganboard.app.run import evaluation
 from ganboard.app.run.cache import by_epoch
-from ganboard.app.run.charts import axis_control, events_control, events_if, nothing
+from ganboard.app.run.charts import axis_control, events_control, events_if
 from ganboard.app.run.status import tiles
 from ganboard.app.widgets.live_plotly import Chart
-from ganboard.db.models import Run
+from ganboard.db.models import ENDED, Run
 from ganboard.db.runs import series
 from ganboard.gan.quality.declared import METRICS
 from ganboard.gan.quality.declared import charts as charts_of
@@ -23,6 +24,7 @@ from ganboard.gan.settings import registry
 from ganboard.gan.settings.features import recorded
 from ganboard.gan.settings.validation import Validation
 from ganboard.worker import formatting
+from ganboard.worker.context import Context
 from ganboard.worker.figures import quality, validation
 
 CAPTION = "Values for different data sets or features cannot be compared."
@@ -99,8 +101,10 @@ def seconds_to(frame: pd.DataFrame, goal: float | None, measure: str = "fid") ->
     return seconds_to_quality(frame["training_seconds"], frame[measure], goal)
 
 
-def controls(engine: Engine, run: Run) -> QualityOptions | None:
-    frame = series.quality_frame(engine, [run.id], METRICS)
+def controls(context: Context, run: Run) -> QualityOptions | None:
+    """What is not evaluated, then how to draw what is."""
+    evaluation.of_run(context, run)
+    frame = series.quality_frame(context.engine, [run.id], METRICS)
     if frame.empty:
         return None
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -122,14 +126,12 @@ def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
     frame = series.quality_frame(engine, [run.id], METRICS)
     if frame.empty:
         every = min(int(run.config.get("quality_every", 0)), int(run.config["epochs"]))
-        nothing(
-            run,
-            (
+        if run.status not in ENDED:
+            st.caption(
                 f"The first evaluation follows epoch {every}."
                 if every
-                else "This run is not evaluated, since quality_every is 0."
-            ),
-        )
+                else "Training does not evaluate this run, since quality_every is 0."
+            )
         return
     if options is None:
         # the controls are outside the part that updates, and absent without evaluations

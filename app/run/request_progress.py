@@ -10,9 +10,9 @@ from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
 
-def progress(context: Context, found: Request, waiting: str) -> None:
-    """Phase, share and time left; before it is claimed `waiting`, or that no inference worker is
-    there to start the analysis."""
+def progress(context: Context, found: Request, waiting: str, *, about: str = "") -> None:
+    """Phase, share and time left, after the words `about`; before it is claimed `waiting`, or that
+    no inference worker is there to start the analysis."""
     if found.claimed_at is None or found.heartbeat_at is None:
         alive = any(worker.alive for worker in heartbeats.inference_workers(context.engine))
         text = (
@@ -22,7 +22,8 @@ def progress(context: Context, found: Request, waiting: str) -> None:
             " `ganboard up`."
         )
     else:
-        text = f"{found.phase.capitalize()} …"
+        text = f"{about}{found.phase}" if about else found.phase.capitalize()
+        text += " …"
         if found.progress > 0.05:
             spent = (found.heartbeat_at - found.claimed_at).total_seconds()
             left = spent * (1 - found.progress) / found.progress

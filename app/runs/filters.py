@@ -9,6 +9,7 @@ from ganboard.app.runs.listing import ACTIVE, PLACES, Choice
 from ganboard.db.errors import BadSearch
 from ganboard.db.models import STATUSES
 from ganboard.db.runs import search
+from ganboard.db.runs.listing import DISTANCES, Listed
 from ganboard.gan.settings.features import LABELS
 from ganboard.worker import formatting
 
@@ -42,10 +43,11 @@ def keep_old_addresses() -> None:
         del st.query_params["archived"]
 
 
-def show() -> tuple[Choice, bool]:
+def show(runs: list[Listed]) -> tuple[Choice, bool]:
     """The row of filters, and whether the search in them is not the one in force.
 
     A search that cannot be understood leaves the last good one in force and says what to mend.
+    Features that the `runs` have distances by are offered first.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         typed = st.text_input(
@@ -102,7 +104,7 @@ def show() -> tuple[Choice, bool]:
             )
             features = st.selectbox(
                 "By features",
-                tuple(LABELS),
+                _by_presence(runs),
                 key="fid_features",
                 bind="query-params",
                 format_func=LABELS.__getitem__,
@@ -113,6 +115,12 @@ def show() -> tuple[Choice, bool]:
     good = _understood(wanted)
     chosen = Choice(good, tuple(states), place, tuple(columns), fid, features)
     return chosen, good != wanted
+
+
+def _by_presence(runs: list[Listed]) -> tuple[str, ...]:
+    """The kinds of features, first those that any run has an FID by."""
+    found = {name for name, field in DISTANCES.items() if any(getattr(run, field) for run in runs)}
+    return tuple(sorted(LABELS, key=lambda name: name not in found))
 
 
 def _understood(typed: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import median
 from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, func, or_
@@ -54,6 +56,29 @@ def measured_runs(engine: Engine, *, limit: int = 300) -> list[Measured]:
             )
         )
     return found
+
+
+def evaluation_seconds(
+    engine: Engine, config: Mapping[str, Any], *, limit: int = 100
+) -> tuple[float, int] | None:
+    """What the first evaluation of a run with these settings takes, preparation included: the
+    median over the newest evaluations of runs that are evaluated like it, and their number. None
+    where there is none."""
+    alike = ("model", "dataset", "images_path", "quality_images", "quality_features")
+    columns: Any = select(Quality.seconds, Quality.preparation_seconds, Run.config)
+    newest = columns.join(Run, col(Run.id) == Quality.run_id).order_by(col(Run.created_at).desc())
+    with reading(engine) as session:
+        rows = session.execute(newest.limit(limit)).all()
+    found = [
+        (seconds, preparation or 0.0)
+        for seconds, preparation, stored in rows
+        if all(stored.get(name) == config.get(name) for name in alike)
+    ]
+    if not found:
+        return None
+    prepared = [preparation for _, preparation in found if preparation]
+    preparing = median(prepared) if prepared else 0.0
+    return median(seconds for seconds, _ in found) + preparing, len(found)
 
 
 def finished_configs(engine: Engine) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:

@@ -17,11 +17,12 @@ from ganboard.gan.data import catalog
 from ganboard.gan.generation import labels, paint
 from ganboard.gan.generation.generation import MAX_EXAMPLES, Floats
 from ganboard.gan.generation.latent_requests import MAX_SEED, InvalidRequest, LatentRequest, Seed
-from ganboard.gan.quality.evaluator import MINIMUM, Evaluator
+from ganboard.gan.quality.evaluator import Evaluator
 from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
 from ganboard.gan.settings.adversarial import AdversarialConfig
 from ganboard.gan.settings.features import qualified
+from ganboard.gan.settings.image_metrics import MINIMUM
 
 
 def draw(generator: keras.Model, config: AdversarialConfig, request: LatentRequest) -> Floats:

@@ -20,6 +20,12 @@ def restore(config: RunConfig, directory: Path, step: int) -> keras.Model:
     """The generator whose images are shown (with `ema` the average) as it was after `step`. Raises
     CheckpointError in one sentence."""
     generator = untrained(config)
+    load(generator, config, directory, step)
+    return generator
+
+
+def load(generator: keras.Model, config: RunConfig, directory: Path, step: int) -> None:
+    """Give an `untrained` generator the weights of `restore`. Raises CheckpointError."""
     part = "average/" if config.ema else "generator/"
     arrays = reader.part(directory, step, part)
     try:
@@ -29,13 +35,17 @@ def restore(config: RunConfig, directory: Path, step: int) -> keras.Model:
             f"The checkpoint of step {step} does not match the generator of this version in"
             f" {error}."
         ) from None
-    return generator
 
 
 def untrained(config: RunConfig) -> keras.Model:
     """The generator with its initial weights, however the run is distributed."""
-    alone = {"replicas": 1, "strategy": "auto", "accumulate": 1, "xla": False}
-    return recipe.make(config.model_copy(update=alone)).networks()[0]
+    return recipe.make(alone(config)).networks()[0]
+
+
+def alone(config: RunConfig) -> RunConfig:
+    """The same run on one replica."""
+    once = {"replicas": 1, "strategy": "auto", "accumulate": 1, "xla": False}
+    return config.model_copy(update=once)
 
 
 def assign(network: keras.Model, weights: Arrays) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from ganboard.gan.config import ConfigError, RunConfig
-from ganboard.gan.data.dataset import Labels
+from ganboard.gan.data import catalog
+from ganboard.gan.data.dataset import DatasetError, Labels
 from ganboard.gan.quality import inception_weights
+from ganboard.gan.settings import registry
 from ganboard.gan.settings.features import AUTO, CHOICES, CLASSIFIER, ENCODER, INCEPTION
 
 
@@ -37,6 +39,28 @@ def check(config: RunConfig, data_dir: Path) -> None:
     (3 s at most)."""
     if needs_weights(config):
         inception_weights.check(data_dir)
+
+
+def obstacle(config: RunConfig, data_dir: Path) -> str | None:
+    """Why runs with these settings could not be evaluated, as far as the files' headers tell;
+    None if they could. No network is asked. Raises DatasetError for data that cannot be trained
+    with either."""
+    found, least = catalog.count(config, data_dir), registry.of(config).spec.quality_examples
+    if found < least:
+        return f"An evaluation needs {least} real examples, but {config.dataset} has {found}."
+    features = getattr(config, "quality_features", AUTO)
+    if features == INCEPTION and inception_weights.find(data_dir) is None:
+        return "The weights of InceptionV3 (quality_features=inception) are not here."
+    if features == CLASSIFIER:
+        return "Whether the data have classes for quality_features=classifier is not known yet."
+    if catalog.available(data_dir).get(config.dataset):
+        return None  # it will be downloaded, or the launch is refused
+    catalog.check(config.model_copy(update={"quality_every": 0}), data_dir)
+    try:
+        catalog.check(config.model_copy(update={"quality_every": 1}), data_dir)
+    except DatasetError as error:
+        return str(error)
+    return None
 
 
 def needs_weights(config: RunConfig) -> bool:

@@ -31,11 +31,10 @@ from ganboard.gan.quality.inception import Inception
 from ganboard.gan.quality.picture_classifier import PictureClassifier
 from ganboard.gan.settings.adversarial import AdversarialConfig
 from ganboard.gan.settings.features import CLASSIFIER, ENCODER, FACT, Source
-from ganboard.gan.settings.image_metrics import METRICS
+from ganboard.gan.settings.image_metrics import METRICS, MINIMUM
 
 MEASURES = tuple(metric.name for metric in METRICS)
 OF_CLASSES = ("class_distance",)  # those of MEASURES that need classes
-MINIMUM = 200  # real images; the covariance of 64 features needs well more than 64
 
 
 class Evaluator:

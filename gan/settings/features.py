@@ -73,6 +73,12 @@ def recorded(facts: Mapping[str, Any]) -> Source:
     return Source(*found.groups()) if found and found[1] in LABELS else Source(CLASSIFIER)
 
 
+def was_evaluated(facts: Mapping[str, Any]) -> bool:
+    """Whether the facts of a run come from an evaluation by features; those of the first ganboard
+    name the classifier's accuracy alone."""
+    return FACT in facts or "classifier_accuracy" in facts
+
+
 def conflict(word: str, sources: Iterable[Source]) -> str | None:
     """Why a metric called `word` cannot be compared between `sources`, in one sentence; None if it
     can."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ganboard.gan.settings.metric import Metric
 
+MINIMUM = 200  # real images; the covariance of 64 features needs well more than 64
 METRICS = (
     Metric("fid", "FID",
         "Fréchet distance of the features of real and generated images",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ganboard.gan.settings.adversarial import AdversarialConfig
-from ganboard.gan.settings.image_metrics import METRICS
+from ganboard.gan.settings.image_metrics import METRICS, MINIMUM
 from ganboard.gan.settings.specification import Benchmark, ModelSpec
 
 QUALITY = (
@@ -36,5 +36,6 @@ def picture_spec(
         has_latent_space=True,
         request={"seed": 0, "count": 4},
         usual=usual,
+        quality_examples=MINIMUM,
         quality=QUALITY,
     )

@@ -64,6 +64,7 @@ class ModelSpec:
     surface_examples: int = 4096
     # what a registered version is asked for as an example, for those who look at its signature
     request: Mapping[str, Any] | None = None
+    quality_examples: int = 1  # that the data must have at least to evaluate a run
     # captions of charts: how quality is measured, and what the losses are where they are part of
     # the method
     quality: str = ""

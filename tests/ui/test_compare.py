@@ -135,7 +135,7 @@ def test_the_verdict_stands_above_all(make_run: MakeRun) -> None:
     ]
     at = open_page("compare", runs=ids(runs))
     assert "mixed_bfloat16 is 1.50× faster than float32." in words(at)
-    assert "Quality was not evaluated: set quality_every before launching." in words(at)
+    assert "Quality was not evaluated: evaluate the runs in the tab Quality." in words(at)
     at = checked(at.get_by_key("base").set_value(runs[1].id).run())
     assert "float32 is 1.50× slower than mixed_bfloat16." in words(at)
 
@@ -186,7 +186,7 @@ def test_nothing_but_runs_without_epochs(make_run: MakeRun) -> None:
     for part, sentence in {
         "Losses": "None of these runs has losses yet.",
         "Images": "None of these runs has saved an image grid yet.",
-        "Quality": "None of these runs was evaluated",
+        "Quality": "3 of 3 runs have no evaluation.",
         "Timings": "None of these runs has finished an epoch yet.",
         "Parallel": "0 runs of 3 with this metric",
     }.items():

@@ -7,14 +7,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from ganboard.db import requests
 from ganboard.db.models import Run
-from ganboard.db.runs import reports
+from ganboard.db.runs import evaluations, reports
 from ganboard.gan.events import REAL_IMAGES
 from ganboard.gan.settings.features import FACT
 from ganboard.worker.context import Context
 from ganboard.worker.figures.palette import run_colour
 from tests.factories import png
-from tests.ui.pages import checked, open_page, words
+from tests.ui.pages import button, checked, open_page, words
 from tests.ui.pictures import captions, figures, numbers
 from tests.ui.test_compare import ids
 
@@ -126,7 +127,7 @@ def test_quality_over_seconds_and_over_epochs(make_run: MakeRun) -> None:
 def test_quality_of_runs_without_evaluations(make_run: MakeRun) -> None:
     runs = [make_run("a"), make_run("b", status="queued")]
     at = open_page("compare", runs=ids(runs), part="Quality")
-    assert "None of these runs was evaluated" in words(at)
+    assert "2 of 2 runs have no evaluation. 1 has no checkpoint of a finished epoch" in words(at)
     assert not figures(at)
 
 
@@ -281,3 +282,81 @@ def test_two_grids_lie_over_each_other(make_run: MakeRun) -> None:
     at = checked(at.selectbox(key="right_epoch").set_value(1).run())
     assert "no image grid" not in words(at)
     assert "The difference is absolute" in words(at)
+
+
+def stored(context: Context, run: Run, **measures: float) -> None:
+    assert evaluations.add(
+        context.engine,
+        run_id=run.id,
+        attempt=run.attempt,
+        epoch=3,
+        seconds=1.0,
+        preparation_seconds=0.0,
+        training_seconds=6.0,
+        measures=measures,
+        histogram=[],
+        facts={},
+    )
+
+
+@pytest.mark.parametrize("part", ["Quality", "Parallel"])
+def test_runs_without_evaluation_are_counted_and_evaluated(
+    context: Context, make_run: MakeRun, part: str
+) -> None:
+    runs = [make_run("a", quality_every=1), make_run("b"), make_run("c")]
+    at = open_page("compare", runs=ids(runs), part=part)
+    assert "2 of 3 runs have no evaluation." in words(at)
+    assert "while training" not in words(at)
+    waits = make_run("waits", status="queued", quality_every=2)
+    said = words(open_page("compare", runs=ids([*runs, waits]), part=part))
+    assert "3 of 4 runs have no evaluation. 1 will be evaluated while training." in said
+    at = checked(button(at, "Evaluate them").click().run())
+    assert list(requests.newest_evaluations(context.engine)) == [runs[1].id, runs[2].id]
+    assert len(at.get("progress")) == 1
+    for run in runs[1:]:
+        stored(context, run, fid=9.0)
+        request = requests.claim(context.engine, requests.EVALUATIONS)
+        assert request is not None
+        requests.answer(context.engine, request, result=b"")
+    at = checked(at.run())
+    assert "no evaluation" not in words(at)
+    assert "Evaluate them" not in [one.label for one in at.button]
+
+
+def test_parallel_opens_on_what_the_runs_have(context: Context, make_run: MakeRun) -> None:
+    runs = [make_run("a"), make_run("b", batch_size=32), make_run("c", batch_size=16)]
+    at = open_page("compare", runs=ids(runs), part="Parallel")
+    measure = at.get_by_key("by_measure")
+    assert (measure.value, "Best FID" in measure.options) == ("Seconds per epoch", False)
+    assert len(figures(at)) == 1
+    assert "3 of 3 runs have no evaluation." in words(at)
+    stored(context, runs[0], fid=9.0)
+    at = checked(at.run())  # one run makes no plot of it, but it can be chosen
+    measure = at.get_by_key("by_measure")
+    assert (measure.value, measure.options[-1]) == ("Seconds per epoch", "Best FID")
+    stored(context, runs[1], fid=8.0)
+    at = checked(at.run())
+    assert at.get_by_key("by_measure").value == "Best FID"
+    at = checked(at.get_by_key("by_measure").set_value("Generator loss").run())
+    stored(context, runs[2], fid=7.0)
+    assert checked(at.run()).get_by_key("by_measure").value == "Generator loss"
+
+
+def test_parallel_knows_the_main_metric_of_other_models(make_run: MakeRun) -> None:
+    settings = {"model": "pix2pix", "dataset": "vortex_street", "geometry": "64x64"}
+    runs = [make_run("a", quality_every=1, **settings), make_run("b", quality_every=1, **settings)]
+    at = open_page("compare", runs=ids(runs), part="Parallel")
+    assert at.get_by_key("by_measure").value == "Best L1"
+    assert len(figures(at)) == 1
+
+
+def test_quality_is_drawn_by_the_features_of_those_that_have_it(make_run: MakeRun) -> None:
+    runs = [
+        make_run("not evaluated", facts={"classifier_accuracy": None}, measured=False),
+        make_run("a", quality_every=1, facts={FACT: f"encoder {'0' * 16}"}),
+        make_run("b", quality_every=1, facts={FACT: f"encoder {'0' * 16}"}),
+    ]
+    at = open_page("compare", runs=ids(runs), part="Quality")
+    assert "Only runs with" not in words(at)
+    assert [trace["name"] for trace in figures(at)[0]["data"]] == ["a", "b"]
+    assert "1 of 3 runs has no evaluation." in words(at)

@@ -410,3 +410,10 @@ def test_distances_by_other_features_have_columns_of_their_own(make_run: MakeRun
     assert table["Best FID"].notna().tolist() == [False, True]
     assert table["To FID"].notna().tolist() == [True, False]
     assert "Best FID (Keras InceptionV3)" not in table
+
+
+def test_the_goal_begins_with_features_that_runs_have(make_run: MakeRun) -> None:
+    make_run("without labels", quality_every=1, facts={FACT: f"encoder {'0' * 16}"})
+    at = open_page(fid="100")
+    assert at.get_by_key("fid_features").value == "encoder"
+    assert at.dataframe[0].value["To FID"].notna().tolist() == [True]

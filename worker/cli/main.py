@@ -18,6 +18,7 @@ from ganboard.worker.cli import annotations as annotations_cli
 from ganboard.worker.cli import (
     backup,
     data,
+    evaluate,
     firstday,
     launch,
     models,
@@ -120,7 +121,7 @@ def worker() -> None:
 @app.command("inference-worker")
 def inference_worker() -> None:
     """Run one inference worker in the foreground: it generates what the playground asks of stored
-    generators, and computes surfaces and predictions. `ganboard up` has one.
+    generators, and computes surfaces, predictions and evaluations. `ganboard up` has one.
 
     Example:
       GANBOARD_DATABASE_URL=postgresql://me@db/ganboard ganboard inference-worker
@@ -211,8 +212,9 @@ ELSEWHERE: tuple[Callable[..., None], ...] = (
     launch.run, launch.train, runs.runs, runs.show, runs.explain, runs.stop, launch.resume,
     launch.clone, launch.fork, trash.delete, trash.undelete, runs.export, annotations_cli.tag,
     annotations_cli.note, annotations_cli.archive, annotations_cli.unarchive, sweep.sweep,
-    study.study, study.report, surface.surface, *of_models.commands(), rehearse.rehearse,
-    serve.serve, verify.selftest, own_models.check, firstday.firstday, backup.backup,
+    study.study, study.report, surface.surface, evaluate.evaluate, *of_models.commands(),
+    rehearse.rehearse, serve.serve, verify.selftest, own_models.check, firstday.firstday,
+    backup.backup,
     backup.restore,
 )  # fmt: skip
 for command in ELSEWHERE:

@@ -53,7 +53,8 @@ def sweep(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Queue a sweep: every combination of the varied values, with an estimate for each.
+    """Queue a sweep: every combination of the varied values, with an estimate for each. Runs are
+    evaluated after their last epoch unless --set, --vary or the preset says quality_every.
 
     Combinations that cannot run are listed with their reason and left out. At most 200 runs; they
     are stored all or none.
@@ -64,6 +65,7 @@ def sweep(
     from ganboard.gan import presets
     from ganboard.gan.config import ConfigError, parse_assignments
     from ganboard.gan.settings.metadata import defaults
+    from ganboard.worker.submission import evaluation
     from ganboard.worker.submission import sweep as grids
 
     given = parse_assignments(changes or [])
@@ -76,21 +78,31 @@ def sweep(
         )
     title = grids.check_title(name, preset or "", {**defaults(base), **base})
     context = open_database(create=True)
-    grid = grids.examine(context, base, varied, title=title)
+    if evaluation.EVERY in {**base, **varied}:  # the person or the preset says it
+        evaluated = evaluation.as_set(base, varied)
+    else:
+        evaluated = evaluation.by_default(context, base, varied)
+    grid = grids.examine(context, base, varied, title=title, evaluation=evaluated)
     chosen = [member for member in grid if not member.problem and not (reuse and member.finished)]
     if all(member.problem for member in grid):
         raise ConfigError(f"None of the {len(grid)} combinations can run. {grid[0].problem}")
     launched = (
         grids.launch(context, chosen, preset=preset or "") if chosen and not dry_run else None
     )
+    asked: list[str] = []
+    if reuse and not dry_run:
+        reused = [str(member.finished) for member in grid if member.finished]
+        asked = evaluation.evaluate_reused(context, reused, evaluated)
     if as_json:
-        return output.print_json(_document(context, grid, chosen, launched))
-    _show(grid, chosen, launched, reuse)
+        return output.print_json(_document(context, grid, chosen, launched, evaluated.sentence))
+    _show(grid, chosen, launched, reuse, evaluated.sentence)
+    if asked:
+        typer.echo(f"Requested the evaluation of reused runs: {', '.join(asked)}.")
     return None
 
 
 def _document(
-    context: Any, grid: list[Any], chosen: list[Any], launched: str | None
+    context: Any, grid: list[Any], chosen: list[Any], launched: str | None, evaluation: str
 ) -> dict[str, Any]:
     from ganboard.db.runs import queries
     from ganboard.worker.submission import sweep as grids
@@ -108,6 +120,7 @@ def _document(
         "seconds_low": low,
         "seconds_high": high,
         "without_estimate": unknown,
+        "evaluation": evaluation,
         "runs": [
             {
                 "id": next(ids, None) if member in chosen else None,
@@ -124,7 +137,9 @@ def _document(
     }
 
 
-def _show(grid: list[Any], chosen: list[Any], launched: str | None, reuse: bool) -> None:
+def _show(
+    grid: list[Any], chosen: list[Any], launched: str | None, reuse: bool, evaluation: str
+) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -156,6 +171,7 @@ def _show(grid: list[Any], chosen: list[Any], launched: str | None, reuse: bool)
         f", {unknown} of unknown length not counted" if unknown and unknown < len(chosen) else ""
     )
     console.print(f"{len(chosen)} of {len(grid)} combinations to train{known}{lacking}.")
+    console.print(evaluation)
     if launched:
         console.print(
             f"Queued as sweep {launched}. See them: ganboard runs --search sweep:{launched}"

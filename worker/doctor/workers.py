@@ -102,7 +102,7 @@ def inference_worker(engine: Engine) -> Check:
         return Check(
             "inference worker",
             "warn",
-            "none running: requests of the playground, surfaces and predictions wait",
+            "none running: requests of the playground, surfaces, predictions and evaluations wait",
             "Run: `ganboard up` (or `ganboard inference-worker`)",
         )
     warm = any((worker.devices or {}).get("warm") for worker in alive)

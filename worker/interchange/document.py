@@ -46,7 +46,7 @@ def document(context: Context, run: Run) -> dict[str, Any]:
     return {
         **summaries(context, [run])[0],
         "epochs": [_epoch(epoch) for epoch in queries.epochs(context.engine, run.id)],
-        "quality": [_quality(evaluated) for evaluated in queries.qualities(context.engine, run.id)],
+        "quality": [quality(evaluated) for evaluated in queries.qualities(context.engine, run.id)],
     }
 
 
@@ -88,7 +88,8 @@ def _epoch(epoch: Epoch) -> dict[str, Any]:
     }
 
 
-def _quality(evaluated: Quality) -> dict[str, Any]:
+def quality(evaluated: Quality) -> dict[str, Any]:
+    """One evaluation."""
     return {
         **evaluated.model_dump(exclude={"run_id", "histogram"}, exclude_none=True),
         **ordered(evaluated.measures),

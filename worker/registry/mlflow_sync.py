@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from ganboard.db.errors import DbError
 from ganboard.db.models import ACTIVE, Epoch, Quality, Run
-from ganboard.db.runs import queries
+from ganboard.db.runs import evaluations, queries
 from ganboard.db.settings import Settings, SettingsError
 from ganboard.gan.quality.declared import by_qualified_name
 from ganboard.gan.settings.features import Source, recorded
@@ -74,6 +74,10 @@ class SyncState(NamedTuple):
     grid_epoch: int = -1
     status: str = ""
 
+    def differs(self, now: SyncState) -> bool:
+        """Whether there is news, images left out: they come with epochs."""
+        return self._replace(grid_epoch=now.grid_epoch) != now
+
     @classmethod
     def read(cls, text: str) -> SyncState:
         epoch, evaluated, grid_epoch, status = text.split(",")
@@ -102,13 +106,11 @@ class MlflowSync:
         changed = 0
         try:
             self._experiment = self._experiment or self._found_experiment()
+            evaluated = evaluations.last_epochs(self._engine)  # some only after a run's end
             for run_id, status, epoch in queries.states(self._engine):
                 details = self._describe.get(run_id)
-                if (
-                    details is None
-                    or status in ACTIVE
-                    or (details[1].status, details[1].epoch) != (status, epoch)
-                ):
+                now = SyncState(epoch, evaluated.get(run_id, 0), status=status)
+                if details is None or status in ACTIVE or details[1].differs(now):
                     run = queries.get_run(self._engine, run_id)
                     changed += run is not None and self._log(run)
         except (MlflowException, OSError) as error:

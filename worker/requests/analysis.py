@@ -1,5 +1,5 @@
 """`python -m ganboard.worker.requests.analysis`, the analysis worker: computes the requested loss
-surfaces and predictions, one after another, and ends when none waits.
+surfaces, predictions and evaluations, one after another, and ends when none waits.
 
 The inference worker starts it (`AnalysisWorker.ensure`), so that TensorFlow's memory goes when it
 ends and images are generated meanwhile.
@@ -25,19 +25,22 @@ from ganboard.gan.settings.references import resolve
 from ganboard.worker import logs
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.process.parent_death import die_with_named_parent, environment_for_child
-from ganboard.worker.requests import loop
+from ganboard.worker.requests import evaluation, loop
 from ganboard.worker.requests.loop import OnProgress
 
 NICE = 10  # trainings go first
+QUEUES = (requests.ANALYSES, requests.EVALUATIONS)  # in the order in which they are looked at
 
 
 def compute(
     context: Context, request: Request, on_progress: OnProgress
 ) -> tuple[bytes, dict[str, Any]]:
-    """The result and the facts of a surface or a prediction. Raises errors in one sentence, and
-    Withdrawn."""
+    """The result and the facts of a surface, a prediction or an evaluation. Raises errors in one
+    sentence, and Withdrawn."""
     if request.kind == requests.SURFACE:
         return _compute_surface(context, request, on_progress)
+    if request.kind == requests.EVALUATION:
+        return evaluation.compute(context, request.run_id, on_progress)
     run = queries.find_run(context.engine, request.run_id)
     analyses = registry.known(run.config).spec.analyses
     if request.kind not in analyses:
@@ -69,6 +72,18 @@ def _compute_surface(
     return requests.pack(arrays), facts
 
 
+def _compute_here(
+    context: Context, request: Request, on_progress: OnProgress
+) -> tuple[bytes, dict[str, Any]]:
+    """`compute`, but another process takes what this one would compute with other bits: it gives
+    the claim back and ends."""
+    run = queries.get_run(context.engine, request.run_id)
+    is_evaluation = request.kind == requests.EVALUATION
+    if not evaluation.fits(is_evaluation and run is not None and bool(run.config.get("xla"))):
+        sys.exit(0)
+    return compute(context, request, on_progress)
+
+
 class AnalysisWorker:
     """The process, started when a request waits and none is running."""
 
@@ -81,7 +96,8 @@ class AnalysisWorker:
         if self._process is not None and self._process.poll() is None:
             return
         self._process = None
-        if requests.waiting(self._context.engine, requests.ANALYSES):
+        engine = self._context.engine
+        if any(requests.waiting(engine, queue) for queue in QUEUES):
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "ganboard.worker.requests.analysis"],
                 env=environment_for_child(),
@@ -96,7 +112,7 @@ def main() -> None:
     for sig in (signal.SIGTERM, signal.SIGINT):
         signal.signal(sig, lambda *_: sys.exit(0))
     context = open_context()
-    while loop.answer_next(context, requests.ANALYSES, compute):
+    while any(loop.answer_next(context, queue, _compute_here) for queue in QUEUES):
         pass
 
 

@@ -1,6 +1,6 @@
 """`ganboard inference-worker`: generates what the playground asks of stored generators, since the
 web process has no TensorFlow, and starts the analysis worker (worker/requests/analysis.py) when a
-loss surface or a prediction is requested.
+loss surface, a prediction or an evaluation is requested.
 
 Requests are rows of the database (db/requests.py); Redis only notifies, and without it the database
 is polled once a second. TensorFlow enters with the first request and leaves, with all the memory it

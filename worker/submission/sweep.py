@@ -24,6 +24,7 @@ from ganboard.gan.settings.metadata import about, defaults
 from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName
 from ganboard.worker.submission import starting
+from ganboard.worker.submission.evaluation import Evaluation, as_set, by_default, evaluate_reused
 from ganboard.worker.submission.submit import (
     NAME_LENGTH,
     Machines,
@@ -33,6 +34,9 @@ from ganboard.worker.submission.submit import (
     run_history,
     trained,
 )
+
+# for whoever asks for a sweep
+__all__ = ["Evaluation", "as_set", "by_default", "evaluate_reused"]
 
 LIMIT = 200  # runs of one grid
 TITLE_LENGTH = NAME_LENGTH // 2  # of what all names begin with; what varies follows
@@ -168,22 +172,34 @@ def members(
     ]
 
 
-def finished_runs(context: Context) -> dict[bytes, str]:
-    """The newest finished run of each configuration, by its digest."""
-    found = reversed(past_runs.finished_configs(context.engine))
-    return {digest(config, facts): run_id for run_id, config, facts in found}
+def finished_runs(context: Context, evaluation: Evaluation | None = None) -> dict[bytes, str]:
+    """The newest finished run of each configuration, by its digest; with the settings of an
+    `evaluation` also those that were trained without any, which can be evaluated now."""
+    added = evaluation.settings if evaluation else {}
+    found = past_runs.finished_configs(context.engine)[::-1]
+    without = [one for one in found if added and not one[1].get("quality_every")]
+    also = {digest({**config, **added}, facts): run_id for run_id, config, facts in without}
+    return also | {digest(config, facts): run_id for run_id, config, facts in found}
 
 
-def examine(context: Context, base: Mapping[str, Any], varied: Axes, *, title: str) -> list[Member]:
-    """`members` with what is stored and what the live workers have."""
+def examine(
+    context: Context,
+    base: Mapping[str, Any],
+    varied: Axes,
+    *,
+    title: str,
+    evaluation: Evaluation | None = None,
+) -> list[Member]:
+    """`members` with what is stored and what the live workers have; `base` is without the settings
+    of the `evaluation`."""
     return members(
-        base,
+        {**base, **(evaluation.settings if evaluation else {})},
         varied,
         title=title,
         data_dir=context.settings.data,
         here=machines(context),
         history=run_history(context),
-        finished=finished_runs(context),
+        finished=finished_runs(context, evaluation),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ganboard.gan.settings.metric import Metric
 
+MINIMUM = 50  # events: with fewer no bin of energy says anything of the sampling fraction
 METRICS = (
     Metric("objective", "Objective",
         "Objective of the 3DGAN: sum of the errors of moments, profiles and angle",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ganboard.gan.models.gan3d.config import Config
-from ganboard.gan.models.gan3d.metrics import METRICS
+from ganboard.gan.models.gan3d.metrics import METRICS, MINIMUM
 from ganboard.gan.models.gan3d.validation import VALIDATION
 from ganboard.gan.settings.specification import Benchmark, Condition, Equivalence, ModelSpec
 
@@ -45,6 +45,7 @@ MODEL = ModelSpec(
             when=("geometry", "51x51x25"),  # the network of 25 cells knows no angle
         ),
     ),
+    quality_examples=MINIMUM,
     quality=(
         "Evaluated with the 3DGAN validation, without ROOT, for the particles of the last showers"
         " in the data set."

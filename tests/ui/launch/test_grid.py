@@ -9,7 +9,7 @@ import orjson
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ganboard.db import studies
+from ganboard.db import requests, studies
 from ganboard.db.models import Run
 from ganboard.db.runs import queries
 from ganboard.worker import formatting
@@ -112,6 +112,33 @@ def test_launching_a_grid_stores_all_and_shows_the_ways_on(context: Context) -> 
     at = checked(button(at, "Set up another sweep").click().run())
     assert button(at, "Launch 4 runs")
     assert queries.count_runs(context.engine) == 4
+
+
+def test_a_sweep_is_evaluated_unless_the_person_says_otherwise(context: Context) -> None:
+    at = grid_page(open_page("launch", preset="tiny"), batch_size="16, 32")
+    assert at.toggle(key="grid_evaluate").value is True
+    assert "Each run is evaluated after its last epoch (quality_every)." in words(at)
+    checked(button(at, "Launch 2 runs").click().run())
+    assert {run.config["quality_every"] for run in queries.list_runs(context.engine)} == {2}
+    at = grid_page(open_page("launch", preset="tiny"), batch_size="64, 128")
+    at.toggle(key="grid_evaluate").set_value(False)
+    at = checked(at.run())
+    assert "The runs are not evaluated (quality_every=0)." in words(at)
+    checked(button(at, "Launch 2 runs").click().run())
+    newest = queries.list_runs(context.engine)[:2]
+    assert {run.config["quality_every"] for run in newest} == {0}
+    at = grid_page(open_page("launch", preset="starter"), batch_size="64, 128")
+    assert "Each run is evaluated every 10 epochs and after the last (quality_every)." in words(at)
+    assert not [one for one in at.toggle if one.key == "grid_evaluate"]
+    at = grid_page(open_page("launch", preset="showers_tiny"), seed="0, 1")
+    assert at.toggle(key="grid_evaluate").value is False
+
+
+def test_reused_runs_are_evaluated(context: Context, make_run: MakeRun) -> None:
+    done = make_run("done", epochs=2, batch_size=16)
+    at = grid_page(open_page("launch", preset="tiny"), batch_size="16, 32")
+    checked(button(at, "Launch 1 run").click().run())
+    assert list(requests.newest_evaluations(context.engine)) == [done.id]
 
 
 def test_a_double_click_launches_one_grid(context: Context) -> None:

@@ -214,10 +214,10 @@ def test_real_classes_stand_beside_the_generated_ones(context: Context, make_run
 def test_quality_says_when_it_comes_and_appears_by_itself(
     context: Context, make_run: MakeRun
 ) -> None:
-    assert "This run is not evaluated, since quality_every is 0." in words(
+    assert "Training does not evaluate this run, since quality_every is 0." in words(
         open_page("run", run=make_run("unevaluated", status="running", epochs=1).id, view="Quality")
     )
-    assert "No samples were recorded." in words(
+    assert "Epoch 3 is stored as a checkpoint and not evaluated." in words(
         open_page("run", run=make_run("ended").id, view="Quality")
     )
     run = make_run("evaluated later", status="running", epochs=1, quality_every=2)

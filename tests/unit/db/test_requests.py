@@ -314,3 +314,37 @@ def test_inference_workers_do_not_train(engine: Engine) -> None:
     [worker] = heartbeats.inference_workers(engine)
     assert worker.alive
     assert worker.worker.devices == {"warm": False}
+
+
+# --- evaluations ---
+
+
+def test_evaluations_wait_in_a_queue_of_their_own(engine: Engine, run: str) -> None:
+    other = in_status(engine, "running")
+    first = requests.ask(engine, requests.EVALUATION, [run], {})
+    assert requests.ask(engine, requests.EVALUATION, [run], {}) == first  # it waits already
+    second = requests.ask(engine, requests.EVALUATION, [other], {})
+    assert not requests.waiting(engine, ANALYSES)
+    assert not requests.waiting(engine, IMAGES)
+    assert list(requests.newest_evaluations(engine)) == [run, other]
+    assert claimed(engine, requests.EVALUATIONS).id == first  # whatever its runs do
+    request = claimed(engine, requests.EVALUATIONS)
+    assert request.id == second
+    requests.answer(engine, request, result=b"", facts={"epochs": [3]})
+    assert list(requests.newest_evaluations(engine)) == [run]
+    again = requests.ask(engine, requests.EVALUATION, [other], {})
+    found = requests.newest_evaluations(engine, [other])
+    assert {run_id: one.id for run_id, one in found.items()} == {other: again}
+
+
+def test_a_whole_sweep_may_wait_for_its_evaluation(
+    engine: Engine, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert requests.EVALUATIONS.max_waiting >= 2 * 200  # runs of a sweep
+    small = Queue(
+        requests.EVALUATIONS.contains, requests.EVALUATIONS.full, 1, shared=True, kept_seconds=None
+    )
+    monkeypatch.setattr(requests, "EVALUATIONS", small)
+    requests.ask(engine, requests.EVALUATION, [run], {})
+    with pytest.raises(NotAllowed, match="500 evaluations are already waiting"):
+        requests.ask(engine, requests.EVALUATION, [in_status(engine, "finished")], {})

@@ -19,13 +19,12 @@ from ganboard.gan.models.gan3d.data.layouts import LAYOUTS
 from ganboard.gan.models.gan3d.data.reader import ENERGY_UNIT
 from ganboard.gan.models.gan3d.data.showers import Showers
 from ganboard.gan.models.gan3d.evaluation import comparison
-from ganboard.gan.models.gan3d.metrics import METRICS
+from ganboard.gan.models.gan3d.metrics import METRICS, MINIMUM
 from ganboard.gan.models.gan3d.observables import Observed
 from ganboard.gan.models.gan3d.source import LAYOUT
 from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
 
-MINIMUM = 50  # events: with fewer no bin of energy says anything of the sampling fraction
 _TOGETHER = 32  # events in memory with all their cells
 
 

@@ -143,7 +143,7 @@ def test_only_evaluations_of_the_same_epoch_are_compared() -> None:
 def test_no_quality_is_said() -> None:
     text = said(result("one"), result("two", rate=2000, xla=True))
     assert text.headline == "xla on is 2.00× faster than xla off."
-    assert text.remarks == ["Quality was not evaluated: set quality_every before launching."]
+    assert text.remarks == ["Quality was not evaluated: evaluate the runs in the tab Quality."]
     assert said(result("one", fids=STEADY), result("two", xla=True)).remarks == [
         "The quality of “two” was not evaluated, so it is not compared."
     ]

@@ -46,6 +46,7 @@ COMMAND_LINE = {
     "doctor": ["--deep", "--fix", "--accelerator", "--json"],
     "sweep": ["--preset", "--set", "--vary", "--seeds", "--name", "--reuse", "--dry-run", "--json"],
     "study": ["NAME", "--preset", "--set", "--seeds", "--follow", "--dry-run", "--json"],
+    "evaluate": ["RUN...", "--sweep", "--json"],
     "surface": ["RUN...", "--plane", "--size", "--images", "--json"],
     "firstday": ["--minutes", "--quick", "--bundle", "--json"],
     "rehearse": [

@@ -75,6 +75,24 @@ def test_a_dry_run_shows_all_and_stores_nothing(context: Context, make_run: Make
     assert queries.count_runs(context.engine) == 1
 
 
+def test_a_sweep_is_evaluated_unless_quality_every_is_set(context: Context) -> None:
+    def every(*words: str) -> tuple[list[int], str]:
+        made = document("sweep", "--preset", "tiny", "--vary", "seed=0,1", *words)
+        runs = queries.sweep_runs(context.engine, made["sweep"])
+        return [run.config["quality_every"] for run in runs], made["evaluation"]
+
+    assert every("--set", "epochs=3")[0] == [3, 3]
+    assert "Each run is evaluated after its last epoch" in every()[1]
+    assert every("--set", "quality_every=0") == (
+        [0, 0],
+        "The runs are not evaluated (quality_every=0).",
+    )
+    assert every("--set", "quality_every=1")[0] == [1, 1]
+    assert every("--vary", "quality_every=0,1")[0] == [0, 1, 0, 1]
+    said = ganboard("sweep", "--preset", "showers_tiny", "--vary", "seed=0,1", "--dry-run").stdout
+    assert "The runs are not evaluated (quality_every=0)." in said  # the preset says so
+
+
 def test_the_command_leaves_out_what_is_finished(context: Context, make_run: MakeRun) -> None:
     done = make_run("done", epochs=2)
     made = document("sweep", "--preset", "tiny", "--vary", "seed=0,1", "--reuse")
@@ -82,7 +100,8 @@ def test_the_command_leaves_out_what_is_finished(context: Context, make_run: Mak
         (True, done.id),
         (False, None),
     ]
-    assert done.id in ganboard("sweep", "--preset", "tiny", "--vary", "seed=0,9", "--reuse").stdout
+    said = ganboard("sweep", "--preset", "tiny", "--vary", "seed=0,9", "--reuse").stdout
+    assert f"Requested the evaluation of reused runs: {done.id}." in said
     again = document("sweep", "--preset", "tiny", "--vary", "seed=0", "--reuse")
     assert (again["sweep"], again["count"]) == (None, 0)
 

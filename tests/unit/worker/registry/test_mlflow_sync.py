@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ganboard.db.models import Run
-from ganboard.db.runs import commands, queries, reports
+from ganboard.db.runs import commands, evaluations, queries, reports
 from ganboard.db.settings import SettingsError
 from ganboard.gan.settings.features import FACT
 from ganboard.worker.context import Context
@@ -186,3 +186,27 @@ def _is_shown(uri: str, run: Run) -> bool:
         return shown(uri, run).info.status == "RUNNING"
     except (AttributeError, ValueError):
         return False
+
+
+def test_an_evaluation_after_the_end_is_logged(
+    context: Context, make_run: MakeRun, uri: str
+) -> None:
+    run = make_run("evaluated later", epochs=3)
+    sync = MlflowSync(context, uri)
+    sync.round()
+    assert sync.round() == 0
+    evaluations.add(
+        context.engine,
+        run_id=run.id,
+        attempt=run.attempt,
+        epoch=3,
+        seconds=1.0,
+        preparation_seconds=0.0,
+        training_seconds=6.0,
+        measures={"fid": 7.5},
+        histogram=[],
+        facts={},
+    )
+    assert sync.round() == 1
+    assert course(uri, run, "quality/fid") == {3: 7.5}
+    assert sync.round() == 0
