@@ -138,7 +138,11 @@ class Settings(BaseSettings):
         " read when sign-in is enabled; empty: neither",
         repr=False,
     )
-
+    alert_plain_hosts: str = Field(
+        "",
+        description="Hosts to which alerts may be sent without encryption, separated by commas;"
+        " this machine is always allowed",
+    )
     mlflow_uri: str = Field(
         "", description="MLflow tracking URI to which runs are logged; empty: none", repr=False
     )

@@ -16,6 +16,10 @@ else:
     Losses = Any  # numpy is loaded with the first array
 PhaseName = Literal["importing", "loading", "compiling", "training", "evaluating", "saving"]
 Outcome = Literal["finished", "stopped", "suspended"]
+# by which alerts know notes of these kinds: how a note on a collapse begins, and what each note on
+# values that are not finite contains
+COLLAPSE = "Mode collapse: "
+NOT_FINITE = " is not finite at "
 ControlSignal = Literal["go", "stop", "suspend"]
 
 

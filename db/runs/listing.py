@@ -3,6 +3,7 @@ nothing more."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -50,11 +51,17 @@ class Listed:
     memorization: float | None  # the highest so far
 
 
-def list_all(engine: Engine, *, statuses: tuple[str, ...] = STATUSES) -> list[Listed]:
-    """Every run in these states, archived ones included, newest first."""
+def list_all(
+    engine: Engine, *, statuses: tuple[str, ...] = STATUSES, run_ids: Sequence[str] | None = None
+) -> list[Listed]:
+    """Every run in these states, or those of them that are named, archived ones included, newest
+    first."""
     of_run: list[Any] = [getattr(Run, name) for name in tuple(Listed.__dataclass_fields__)[:-5]]
     of_run.append(_recorded())
-    listed = select(Run.id).where(col(Run.status).in_(statuses))
+    wanted = [col(Run.status).in_(statuses)]
+    if run_ids is not None:
+        wanted.append(col(Run.id).in_(run_ids))
+    listed = select(Run.id).where(*wanted)
     # a share is 1 or less, NaN is not: SQL counts it as the highest
     distance = case((col(Metric.name) == "fid", col(Metric.value)))
     copied = case(
@@ -74,9 +81,7 @@ def list_all(engine: Engine, *, statuses: tuple[str, ...] = STATUSES) -> list[Li
         evaluated: dict[str, tuple[float | None, float | None]]
         evaluated = {run_id: (best, most) for run_id, best, most in session.execute(found)}
         rows: Any = session.execute(
-            select(*of_run)
-            .where(col(Run.status).in_(statuses))
-            .order_by(col(Run.created_at).desc(), col(Run.id))
+            select(*of_run).where(*wanted).order_by(col(Run.created_at).desc(), col(Run.id))
         )
         listing = []
         for row in rows:

@@ -33,14 +33,15 @@ RUNNING = ("compiling", "training")  # phases from which on a run is no longer s
 def set_phase(engine: Engine, *, run_id: str, attempt: int, phase: str) -> None:
     with writing(engine) as session:
         status = {"status": "running"} if phase in RUNNING else {}
-        begun = {"phase": phase, "phase_since": now(), "phase_progress": None}
+        begun: dict[str, Any] = {"phase": phase, "phase_progress": None}
+        begun |= {"phase_since": now(), "progress_at": now()}
         fence(session, run_id, attempt, **begun, **status)
 
 
 def set_phase_progress(engine: Engine, *, run_id: str, attempt: int, text: str) -> None:
     """How far the phase is, in words that hold until the next report or phase."""
     with writing(engine) as session:
-        fence(session, run_id, attempt, phase_progress=text)
+        fence(session, run_id, attempt, phase_progress=text, progress_at=now())
 
 
 def set_started(
@@ -71,13 +72,8 @@ def set_started(
         )
         if start_step:
             epoch, step = divmod(start_step, steps_per_epoch)
-            note(
-                session,
-                run_id,
-                attempt,
-                "info",
-                f"Resumed after epoch {epoch}, step {step} of the next.",
-            )
+            resumed = f"Resumed after epoch {epoch}, step {step} of the next."
+            note(session, run_id, attempt, "info", resumed)
 
 
 def append_steps(
@@ -109,6 +105,7 @@ def append_steps(
             step=(epoch - 1) * Run.steps_per_epoch + first + len(g_losses),  # type: ignore[operator]
             g_loss=float(g_losses[-1]),
             d_loss=float(d_losses[-1]),
+            progress_at=now(),
             **rate,
         )
         row = session.get(StepLosses, (run_id, epoch))

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ganboard.gan.config import RunConfig
-from ganboard.gan.events import Note, Quality
+from ganboard.gan.events import COLLAPSE, Note, Quality
 from ganboard.gan.settings.adversarial import AdversarialConfig
 from ganboard.gan.training.lr_schedules import scaling
 
@@ -170,7 +170,7 @@ class Monitors:
         return self._alike.notes(
             self._grown(epoch, varied) and not (fair and distance >= ALIKE),
             varied,
-            f"Mode collapse: the images of G after epoch {epoch} {found}."
+            f"{COLLAPSE}the images of G after epoch {epoch} {found}."
             f" {self._against_collapse()}",
             f"The images of G after epoch {epoch} are diverse again.",
         )
@@ -193,7 +193,7 @@ class Monitors:
         return self._few.notes(
             self._grown(quality.epoch, varied) and (diversity < FEW or share > one_class),
             varied,
-            f"Mode collapse: after epoch {quality.epoch}, G generates few kinds of images:"
+            f"{COLLAPSE}after epoch {quality.epoch}, G generates few kinds of images:"
             f" {found}. {self._against_collapse()}",
             f"G generates more kinds of images again after epoch {quality.epoch}: {found}.",
         )
