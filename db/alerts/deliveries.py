@@ -76,8 +76,8 @@ def record(engine: Engine, found: Sequence[Found], *, rule_ids: Sequence[str], s
                 "created_at": now(),
                 "next_try_at": now(),
             }
-            result = session.execute(insert(AlertDelivery).values(values).on_conflict_do_nothing())
-            added += result.rowcount
+            new = insert(AlertDelivery).values(values).on_conflict_do_nothing()
+            added += len(session.execute(new.returning(col(AlertDelivery.id))).all())
         session.execute(
             update(AlertRule)
             .where(col(AlertRule.id).in_(rule_ids), col(AlertRule.seen_event) < seen)

@@ -95,7 +95,7 @@ def test(message_id: str, public_url: str) -> Message:
 
 def number(value: Any) -> str:
     """A metric in four digits."""
-    return formatting.decimal(value) if isinstance(value, int | float) else "unknown"
+    return f"{value:.4g}" if isinstance(value, int | float) else "unknown"
 
 
 def _single(alert: AlertDelivery, public_url: str) -> Message:

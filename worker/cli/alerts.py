@@ -145,7 +145,7 @@ def add_rule(
 
 
 @alerts_app.command("test")
-def test_channel(channel: Channel, as_json: AsJson = False) -> None:
+def send_test(channel: Channel, as_json: AsJson = False) -> None:
     """Send a test message now; exits with 1 if it does not arrive.
 
     Example:
