@@ -94,9 +94,9 @@ def mail_receiver(certificate: tuple[str, str] | None = None) -> Iterator[MailRe
                     self.say(receiver.refuse[word])
                 elif word == "EHLO":
                     offers = ["AUTH PLAIN"] if secure else ["STARTTLS"] if certificate else []
-                    for offer in offers:
-                        self.say(f"250-{offer}")
-                    self.say("250 receiver.example")
+                    for line in ("receiver.example", *offers):
+                        self.say(f"250-{line}")
+                    self.say("250 HELP")
                 elif word == "STARTTLS":
                     self.say("220 go ahead")
                     self.secure()
@@ -125,6 +125,10 @@ def mail_receiver(certificate: tuple[str, str] | None = None) -> Iterator[MailRe
             self.request = self.connection
             self.rfile = self.connection.makefile("rb")
             self.wfile = self.connection.makefile("wb", buffering=0)
+
+        def finish(self) -> None:
+            super().finish()
+            self.connection.close()
 
         def keep(self, secure: bool) -> None:
             lines = []

@@ -15,10 +15,11 @@ from typing import Any
 from ganboard.worker.alerts.messages import Message
 
 VERSION = 1  # of the plain JSON
+TEAMS_SCHEMA = "http://adaptivecards.io/schemas/adaptive-card.json"
 GREEN, RED = 0x1F883D, 0xCF222E
 # what the services accept
 SLACK_TITLE, SLACK_TEXT = 150, 3000
-DISCORD_TITLE, DISCORD_TEXT, DISCORD_VALUE = 256, 4000, 1000
+DISCORD_TITLE, DISCORD_TEXT, DISCORD_VALUE = 256, 3000, 200
 MAIL_SUBJECT = 200
 
 
@@ -48,7 +49,7 @@ def teams(message: Message) -> dict[str, Any]:
     if line := _line(message):
         body.append(_text_run(line, isSubtle=True))
     card: dict[str, Any] = {
-        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "$schema": TEAMS_SCHEMA,
         "type": "AdaptiveCard",
         "version": "1.4",
         "body": body,
@@ -102,7 +103,7 @@ def mail(message: Message, *, sender: str, recipients: Sequence[str]) -> EmailMe
     mail = EmailMessage()
     mail["From"] = sender
     mail["To"] = ", ".join(recipients)
-    mail["Subject"] = _cut(f"ganboard: {message.title}", MAIL_SUBJECT)
+    mail["Subject"] = _cut(f"ganboard: {' '.join(message.title.split())}", MAIL_SUBJECT)
     mail["Date"] = formatdate()
     mail["Message-ID"] = f"<{message.id}@ganboard.invalid>"
     mail["Auto-Submitted"] = "auto-generated"  # RFC 3834: no answers by machines
