@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from ganboard.app import errors, navigation
-from ganboard.app.system import storage, workers
+from ganboard.app.system import alerts, storage, workers
 from ganboard.db import heartbeats
 from ganboard.db.models import ACTIVE, WAITING
 from ganboard.db.runs import queries
@@ -38,6 +38,7 @@ def render() -> None:
     context = navigation.context()
     st.title("System", anchor=False)
     st.fragment(_live, run_every=TICK_SECONDS)(context)
+    alerts.show(context)
     left, right = st.columns(2, gap="large")
     with left:
         storage.show_sizes(context)

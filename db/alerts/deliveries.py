@@ -87,12 +87,23 @@ def record(engine: Engine, found: Sequence[Found], *, rule_ids: Sequence[str], s
     return added
 
 
-def record_test(engine: Engine, channel_id: str, error: str | None) -> None:
-    """That a person has sent a test message, and how that ended."""
+def begin_test(engine: Engine, channel_id: str) -> str:
+    """Note that a person sends a test message, before it is sent, so that nobody sends one who may
+    change nothing; returns its id."""
+    test = AlertDelivery(channel_id=channel_id, state=GAVE_UP, error="The test was interrupted.")
+    test.created_at = test.next_try_at = test.tried_at = now()  # type: ignore[assignment]
     with writing(engine) as session:
-        sent = {"state": GAVE_UP if error else SENT, "error": error, "created_at": now()}
-        times = {"tried_at": now(), "sent_at": None if error else now(), "next_try_at": now()}
-        session.add(AlertDelivery(channel_id=channel_id, **sent, **times))  # type: ignore[arg-type]
+        session.add(test)
+        return test.id
+
+
+def end_test(engine: Engine, delivery_id: str, error: str | None) -> None:
+    """How the test has ended."""
+    values = {"error": error} if error else {"error": None, "state": SENT, "sent_at": now()}
+    with writing(engine) as session:
+        session.execute(
+            update(AlertDelivery).where(col(AlertDelivery.id) == delivery_id).values(values)
+        )
 
 
 def claim(engine: Engine) -> Claim | None:

@@ -14,7 +14,6 @@ import httpx
 
 from ganboard.db.alerts import channels, deliveries
 from ganboard.db.errors import BadAlert
-from ganboard.db.ids import new_id
 from ganboard.db.models import AlertChannel
 from ganboard.db.settings import Settings
 from ganboard.worker.access import is_loopback
@@ -67,15 +66,17 @@ def send(settings: Settings, channel: AlertChannel, secret: str, message: Messag
 
 
 def send_test(context: Context, channel: AlertChannel) -> str | None:
-    """Send a test message now; why it did not arrive, None when it did. Raises UnknownAlert."""
+    """Send a test message now; why it did not arrive, None when it did. Raises UnknownAlert, and
+    NotAllowed before anything is sent."""
     error = None
+    test_id = deliveries.begin_test(context.engine, channel.id)
     secret = channels.secret(context.engine, channel.id)
-    message = messages.test(new_id(), context.settings.public_url)
+    message = messages.test(test_id, context.settings.public_url)
     try:
         send(context.settings, channel, secret, message)
     except SendError as failed:
         error = str(failed)
-    deliveries.record_test(context.engine, channel.id, error)
+    deliveries.end_test(context.engine, test_id, error)
     return error
 
 

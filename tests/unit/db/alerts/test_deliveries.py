@@ -207,8 +207,10 @@ def test_a_summary_that_fails_is_tried_again_whole(engine: Engine, rule: AlertRu
 
 
 def test_a_test_message_is_listed(engine: Engine, rule: AlertRule) -> None:
-    deliveries.record_test(engine, rule.channel_id, None)
-    deliveries.record_test(engine, rule.channel_id, "Refused.")
+    for error in (None, "Refused."):
+        test_id = deliveries.begin_test(engine, rule.channel_id)
+        assert deliveries.latest(engine, limit=1)[0].error == "The test was interrupted."
+        deliveries.end_test(engine, test_id, error)
     newest, older = deliveries.latest(engine, limit=9)
     assert (newest.state, newest.error, newest.rule_id) == (deliveries.GAVE_UP, "Refused.", None)
     assert (older.state, older.error) == (deliveries.SENT, None)
