@@ -86,6 +86,8 @@ def check_mail(settings: Settings, mail: Mail, password: str) -> tuple[str, dict
     for address in (mail.sender, *mail.recipients):
         if not _MAIL_ADDRESS.fullmatch(address) or not address.isascii():
             raise BadAlert(f"{address[:80]!r} is not an e-mail address such as lab@example.org.")
+    if mail.user and mail.security == "none":
+        raise BadAlert("A password is not sent without encryption. Use starttls or tls.")
     if password and not mail.user:
         raise BadAlert("There is a password but no user name. Enter both, or neither.")
     domains = sorted({address.rpartition("@")[2] for address in mail.recipients})

@@ -90,6 +90,7 @@ def test_mail_shows_server_and_domains() -> None:
         ({"sender": "a@b.example\nBcc: c@d.example"}, "", "not an e-mail address"),
         ({"sender": "ü@b.example"}, "", "not an e-mail address"),
         ({}, "verysecret", "no user name"),
+        ({"host": "localhost", "security": "none", "user": "x"}, "verysecret", "without encryp"),
     ],
 )
 def test_mail_that_cannot_be_sent_is_refused(
