@@ -139,9 +139,7 @@ class Settings(BaseSettings):
         repr=False,
     )
     alert_plain_hosts: str = Field(
-        "",
-        description="Hosts to which alerts may be sent without encryption, separated by commas;"
-        " this machine is always allowed",
+        "", description="Hosts, separated by commas, to which alerts may be sent unencrypted"
     )
     mlflow_uri: str = Field(
         "", description="MLflow tracking URI to which runs are logged; empty: none", repr=False

@@ -275,10 +275,3 @@ def test_viewers_see_what_is_masked_and_change_nothing(
     assert receiver.paths == []
     assert channels.find(context.engine, "lab").enabled
     assert rules.listed(context.engine) == [rule]
-
-
-def test_the_bell_offers_notifications_of_the_browser(context: Context) -> None:
-    at = open_page("runs")
-    at = checked(next(one for one in at.button if one.key == "alerts_button").click().run())
-    assert "No run has ended or reported a warning yet." in words(at)
-    assert at.get("bidi_component") or True

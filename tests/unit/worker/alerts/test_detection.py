@@ -13,7 +13,7 @@ from sqlmodel import col
 
 from ganboard.db.alerts import channels, deliveries, rules
 from ganboard.db.engine import writing
-from ganboard.db.models import AlertRule, Event, Run
+from ganboard.db.models import AlertRule, Event, Run, SystemSample
 from ganboard.db.runs import annotations, commands, external, reports
 from ganboard.gan.events import Quality
 from ganboard.gan.presets import load
@@ -265,6 +265,26 @@ def test_what_counts_as_progress(
         session.execute(update(Run).values(progress_at=datetime.now(UTC) - timedelta(hours=1)))
     report(engine, own)
     assert Detector(anywhere).round() == 0
+
+
+def test_of_a_script_only_what_it_logs_counts_as_progress(
+    anywhere: Context, add_rule: AddRule
+) -> None:
+    engine = anywhere.engine
+    add_rule("no_progress", minutes=10)
+    external.create(engine, run_id="script2345", name="s", config={}, host="h", hardware={})
+    used = SystemSample(
+        run_id="script2345", attempt=1, cpu_percent=1.0, rss_bytes=1.0, memory_percent=1.0
+    )
+    values = external.Logged(np.array([1.0]), np.array([1.5e9]), np.array([0.5]))
+    detector = Detector(anywhere)
+    for number, (logged, new) in enumerate([({}, 1), ({"loss": values}, 0)], 1):
+        with writing(engine) as session:
+            session.execute(update(Run).values(progress_at=datetime.now(UTC) - timedelta(hours=1)))
+        external.add_report(
+            engine, run_id="script2345", number=number, seconds=1.0, logged=logged, rows=[used]
+        )
+        assert detector.round() == new
 
 
 def test_rules_and_channels_that_are_off_find_nothing(anywhere: Context, add_rule: AddRule) -> None:
