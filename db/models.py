@@ -468,6 +468,7 @@ class AlertChannel(SQLModel, table=True):
     masked: str = Field(sa_type=Text)  # what may be shown of the address
     options: dict[str, Any] = _mapping()  # of mail: server, port, security, user, addresses
     enabled: bool = Field(default=True, sa_column_kwargs={"server_default": text("true")})
+    paused_until: datetime | None = None  # as its receiver asked
     created_at: datetime = Field(default_factory=utc_now)
 
 

@@ -113,7 +113,7 @@ def claim(engine: Engine) -> Claim | None:
         due = session.exec(
             select(AlertDelivery.channel_id)
             .join(AlertChannel, col(AlertChannel.id) == col(AlertDelivery.channel_id))
-            .where(*_due(), col(AlertChannel.enabled))
+            .where(*_due(), *_open())
             .group_by(col(AlertDelivery.channel_id))
             .order_by(func.min(AlertDelivery.next_try_at))
         ).all()
@@ -126,8 +126,10 @@ def claim(engine: Engine) -> Claim | None:
 def _claim(engine: Engine, channel_id: str) -> Claim | None:
     own = col(AlertDelivery.channel_id) == channel_id
     with writing(engine) as session:
-        channel = session.get(AlertChannel, channel_id, with_for_update=True)
-        if channel is None or not channel.enabled:
+        channel = session.exec(
+            select(AlertChannel).where(AlertChannel.id == channel_id, *_open()).with_for_update()
+        ).first()
+        if channel is None:
             return None
         busy = select(AlertDelivery.id).where(own, col(AlertDelivery.claimed_until) > now())
         if session.exec(busy.limit(1)).first() is not None:
@@ -152,30 +154,39 @@ def _claim(engine: Engine, channel_id: str) -> Claim | None:
 
 
 def sent(engine: Engine, claimed: Claim) -> bool:
-    """The message has arrived; False if the claim had run out."""
+    """The message has arrived, so what waits for another try is due; False if the claim had run
+    out."""
     first = col(AlertDelivery.id) == claimed.alerts[0].id
-    state = case((first, SENT), else_=SUMMED_UP)
-    return _write(engine, claimed, state=state, sent_at=now(), error=None)
+    own = col(AlertDelivery.channel_id) == claimed.channel.id
+    with writing(engine) as session:
+        if not _write(
+            session, claimed, state=case((first, SENT), else_=SUMMED_UP), sent_at=now(), error=None
+        ):
+            return False
+        session.execute(
+            update(AlertDelivery)
+            .where(own, col(AlertDelivery.state) == WAITING)
+            .values(next_try_at=now())
+            .execution_options(synchronize_session=False)
+        )
+        return True
 
 
 def refused(engine: Engine, claimed: Claim, error: str) -> bool:
     """The receiver will never accept this message; False if the claim had run out."""
-    return _write(engine, claimed, state=GAVE_UP, error=error)
+    with writing(engine) as session:
+        return _write(session, claimed, state=GAVE_UP, error=error)
 
 
 def failed(engine: Engine, claimed: Claim, error: str, *, pause: float = 0.0) -> bool:
-    """The channel does not answer: all that waits for it is tried again, after `pause` seconds or
-    more, or given up after MAX_TRIES. False if the claim had run out."""
+    """The channel does not answer: all that is due is tried again later, or given up after
+    MAX_TRIES. Nothing is sent to it for `pause` seconds. False if the claim had run out."""
     tries = claimed.alerts[0].tries + 1
     seconds = max(pause, FIRST_PAUSE_SECONDS * 2.0 ** (tries - 1))
     own = col(AlertDelivery.channel_id) == claimed.channel.id
     over = col(AlertDelivery.tries) + 1 >= MAX_TRIES
     with writing(engine) as session:
-        ours = session.execute(
-            update(AlertDelivery).where(*_claimed(claimed)).values(claimed_until=None)
-        )
-        assert isinstance(ours, CursorResult)
-        if not ours.rowcount:
+        if not _write(session, claimed, error=error):
             return False
         session.execute(
             update(AlertDelivery)
@@ -188,6 +199,12 @@ def failed(engine: Engine, claimed: Claim, error: str, *, pause: float = 0.0) ->
             )
             .execution_options(synchronize_session=False)
         )
+        if pause:
+            session.execute(
+                update(AlertChannel)
+                .where(col(AlertChannel.id) == claimed.channel.id)
+                .values(paused_until=now(min(pause, LONGEST_PAUSE_SECONDS)))
+            )
         return True
 
 
@@ -225,6 +242,11 @@ def _due() -> tuple[ColumnElement[bool], ...]:
     )
 
 
+def _open() -> tuple[ColumnElement[bool], ...]:
+    paused_until = col(AlertChannel.paused_until)
+    return col(AlertChannel.enabled), or_(paused_until.is_(None), paused_until <= now())
+
+
 def _claimed(claimed: Claim) -> tuple[ColumnElement[bool], ...]:
     return (
         col(AlertDelivery.id).in_([one.id for one in claimed.alerts]),
@@ -233,13 +255,13 @@ def _claimed(claimed: Claim) -> tuple[ColumnElement[bool], ...]:
     )
 
 
-def _write(engine: Engine, claimed: Claim, **values: Any) -> bool:
-    with writing(engine) as session:
-        result = session.execute(
-            update(AlertDelivery)
-            .where(*_claimed(claimed))
-            .values(claimed_until=None, **values)
-            .execution_options(synchronize_session=False)
-        )
-        assert isinstance(result, CursorResult)
-        return bool(result.rowcount)
+def _write(session: Session, claimed: Claim, **values: Any) -> bool:
+    """End a claim; False if it is another's by now."""
+    result = session.execute(
+        update(AlertDelivery)
+        .where(*_claimed(claimed))
+        .values(claimed_until=None, **values)
+        .execution_options(synchronize_session=False)
+    )
+    assert isinstance(result, CursorResult)
+    return bool(result.rowcount)

@@ -27,6 +27,7 @@ from ganboard.worker.alerts.detection import Detector
 from ganboard.worker.alerts.sending import SendError, send
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context, open_context
+from ganboard.worker.formatting import plural
 from ganboard.worker.process import health
 from ganboard.worker.process.parent_death import die_with_named_parent
 
@@ -90,7 +91,7 @@ def deliver(context: Context, claimed: Claim) -> None:
         else:
             ours = deliveries.refused(engine, claimed, str(error))
     else:
-        log.info("Channel %s: sent %d of the alerts.", channel.name, len(claimed.alerts))
+        log.info("Channel %s: sent %s.", channel.name, plural(len(claimed.alerts), "alert"))
         ours = deliveries.sent(engine, claimed)
     if not ours:
         log.warning("Channel %s: the claim had run out; the alert may arrive twice.", channel.name)

@@ -27,6 +27,7 @@ def upgrade() -> None:
         sa.Column("masked", Text(), nullable=False),
         sa.Column("options", ganboard.db.types.Json, server_default="{}", nullable=False),
         sa.Column("enabled", sa.Boolean(), server_default=sa.text("true"), nullable=False),
+        sa.Column("paused_until", Moment(), nullable=True),
         sa.Column("created_at", Moment(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_alert_channel")),
         sa.UniqueConstraint("name", name=op.f("uq_alert_channel_name")),

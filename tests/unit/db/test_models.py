@@ -214,6 +214,7 @@ def full_rows() -> list[SQLModel]:
             masked="mail.example:587, to 1 at lab.example",
             options={"host": "mail.example"},
             enabled=False,
+            paused_until=MOMENT,
             created_at=MOMENT,
         ),
         AlertSecret(channel_id="channel", value="password"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import Engine, update
@@ -13,7 +13,7 @@ from sqlmodel import select
 from ganboard.db.alerts import channels, deliveries, rules
 from ganboard.db.alerts.deliveries import Claim, Found
 from ganboard.db.engine import make_engine, writing
-from ganboard.db.models import AlertDelivery, AlertRule
+from ganboard.db.models import AlertChannel, AlertDelivery, AlertRule
 from ganboard.db.runs import queries
 
 
@@ -143,10 +143,34 @@ def test_a_channel_that_does_not_answer_delays_all_and_longer_each_time(
         pauses.append(round((waiting[0].next_try_at - present).total_seconds()))
         later(engine, 4000)
     assert pauses == [15, 30, 60, 120]
+    later(engine, 4000)
     deliveries.failed(engine, taken(engine), "429", pause=900.0)
     present = queries.database_time(engine)
     next_try = deliveries.latest(engine, limit=1)[0].next_try_at
     assert round((next_try - present).total_seconds()) == 900
+
+
+def test_a_channel_that_asks_for_a_pause_gets_nothing_new_meanwhile(
+    engine: Engine, rule: AlertRule
+) -> None:
+    stored(engine, rule, 1)
+    deliveries.failed(engine, taken(engine), "429", pause=30.0)
+    stored(engine, rule, 2)
+    assert deliveries.claim(engine) is None
+    with writing(engine) as session:
+        session.execute(update(AlertChannel).values(paused_until=datetime.now(UTC)))
+    assert taken(engine).alerts[0].run_id == "run0001"
+
+
+def test_a_message_that_arrives_makes_the_others_due(engine: Engine, rule: AlertRule) -> None:
+    stored(engine, rule, 1)
+    deliveries.failed(engine, taken(engine), "No answer.")
+    assert deliveries.claim(engine) is None
+    stored(engine, rule, 2)  # the second one is new, and so a try
+    claimed = taken(engine)
+    assert claimed.alerts[0].run_id == "run0001"
+    deliveries.sent(engine, claimed)
+    assert taken(engine).alerts[0].run_id == "run0000"
 
 
 def test_it_is_given_up_after_the_last_try(

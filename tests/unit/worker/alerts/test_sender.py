@@ -131,10 +131,15 @@ def test_several_senders_tell_each_run_once(
     def work() -> None:
         own = Context(anywhere.settings, make_engine(url))
         here = Sender(own)
+
+        def all_told() -> bool:
+            here.round()
+            return len(receiver.got) >= 6
+
         start.wait()
         try:
-            for _ in range(12):
-                here.round()
+            wait_until(all_told, seconds=20, every=0.01)
+            here.round()
         except BaseException as error:
             failed.append(error)
         own.engine.dispose()
