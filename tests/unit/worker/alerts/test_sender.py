@@ -128,9 +128,10 @@ def test_several_senders_tell_each_run_once(
     start = threading.Barrier(3)
     failed: list[BaseException] = []
 
-    def work() -> None:
+    def work(number: int) -> None:
         own = Context(anywhere.settings, make_engine(url))
         here = Sender(own)
+        here._name = f"sender {number}"  # they share a process here
 
         def all_told() -> bool:
             here.round()
@@ -144,7 +145,7 @@ def test_several_senders_tell_each_run_once(
             failed.append(error)
         own.engine.dispose()
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
