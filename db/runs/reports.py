@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Engine, func
+from sqlalchemy import Engine, case, func
 from sqlmodel import Session, col, select
 
 from ganboard.db.clock import now
@@ -98,14 +98,16 @@ def append_steps(
         # later it comes from the finished epochs
         measured = images_per_second is not None and epoch == 1
         rate = {"images_per_second": images_per_second} if measured else {}
+        step: Any = (epoch - 1) * Run.steps_per_epoch + first + len(g_losses)  # type: ignore[operator]
         fence(
             session,
             run_id,
             attempt,
-            step=(epoch - 1) * Run.steps_per_epoch + first + len(g_losses),  # type: ignore[operator]
+            step=step,
             g_loss=float(g_losses[-1]),
             d_loss=float(d_losses[-1]),
-            progress_at=now(),
+            # a repeated report is no progress
+            progress_at=case((col(Run.step) < step, now()), else_=Run.progress_at),
             **rate,
         )
         row = session.get(StepLosses, (run_id, epoch))
