@@ -8,6 +8,7 @@ from sqlalchemy.exc import DBAPIError
 
 from ganboard.app import navigation
 from ganboard.app.theme import style
+from ganboard.app.widgets import browser_notifications
 from ganboard.db.runs import notifications, queries
 from ganboard.db.runs.notifications import Notice
 from ganboard.worker import formatting
@@ -25,6 +26,7 @@ STYLE = """
 [data-testid="stLayoutWrapper"]:has(> .st-key-alerts) {
   position: fixed; top: .55rem; right: 3.25rem; width: auto; z-index: 999991;
 }
+.st-key-browser_notifications { display: none; }
 """
 
 
@@ -50,6 +52,7 @@ def _button() -> None:
                 help="The database is unavailable",
             )
             return
+        browser_notifications.announce(found, newest)
         _announce(found, st.session_state.get(LAST_SEEN, newest))
         st.session_state[LAST_SEEN] = newest
         seen = st.session_state.setdefault(SEEN, newest)
@@ -79,6 +82,13 @@ def _announce(found: list[Notice], already_seen: int) -> None:
 
 @st.dialog("Notices", icon=":material/notifications:")
 def _list(context: Context) -> None:
+    with st.container(gap="small"):
+        browser_notifications.switch()
+        st.page_link(
+            navigation.SYSTEM_PAGE,
+            label="Alerts to Slack, Teams, Discord, a webhook or by mail",
+            icon=":material/campaign:",
+        )
     found = _notices(context, str(context.engine.url), notifications.newest_event(context.engine))
     if not found:
         st.caption("No run has ended or reported a warning yet.")

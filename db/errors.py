@@ -40,6 +40,14 @@ class BadSearch(DbError):
     """A search that cannot be understood."""
 
 
+class BadAlert(DbError):
+    """A channel or rule of alerts that cannot be stored."""
+
+
+class UnknownAlert(DbError):
+    """No such channel or rule of alerts."""
+
+
 class BadCopy(DbError):
     """A copy of a database that is none, or damaged."""
 

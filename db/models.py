@@ -31,6 +31,7 @@ ENDED = ("finished", "failed", "stopped")
 # kinds of workers
 TRAINING = "training"
 INFERENCE = "inference"  # answers requests
+ALERTS = "alerts"  # sends alerts
 
 SQLModel.metadata.naming_convention = MetaData(
     naming_convention={
@@ -104,6 +105,7 @@ class Run(SQLModel, table=True):
     phase: str | None = None
     phase_since: datetime | None = None
     phase_progress: str | None = Field(default=None, sa_type=Text)  # where the phase reports it
+    progress_at: datetime | None = None  # of the latest step, phase or progress of a phase
     hardware: dict[str, Any] | None = Field(default=None, sa_type=Json)
     examples: int | None = None
     steps_per_epoch: int | None = None
@@ -460,3 +462,86 @@ class Worker(SQLModel, table=True):
     devices: dict[str, Any] | None = Field(default=None, sa_type=Json)
     machine: str | None = Field(default=None, sa_type=Text)  # whose files it reads and writes
     boot: str | None = Field(default=None, sa_type=Text)  # of the kernel it runs on
+
+
+class AlertChannel(SQLModel, table=True):
+    """Where alerts are sent. What grants access is an `AlertSecret`, so that nothing which lists
+    channels can show it."""
+
+    __tablename__ = "alert_channel"
+    __table_args__ = (UniqueConstraint("name"),)
+
+    id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
+    name: str = Field(sa_type=Text)
+    kind: str  # one of `db.alerts.channels.KINDS`
+    masked: str = Field(sa_type=Text)  # what may be shown of the address
+    options: dict[str, Any] = _mapping()  # of mail: server, port, security, user, addresses
+    enabled: bool = Field(default=True, sa_column_kwargs={"server_default": text("true")})
+    paused_until: datetime | None = None  # as its receiver asked
+    created_at: datetime = Field(default_factory=utc_now)
+
+
+class AlertSecret(SQLModel, table=True):
+    """The address of a webhook, or the password of a mail server: read by what sends, shown by
+    nothing."""
+
+    __tablename__ = "alert_secret"
+
+    channel_id: str = Field(
+        primary_key=True,
+        sa_type=Text,
+        sa_column_args=[ForeignKey("alert_channel.id", ondelete="CASCADE")],
+    )
+    value: str = Field(sa_type=Text)
+
+
+class AlertRule(SQLModel, table=True):
+    """What is sent to a channel, and of which runs."""
+
+    __tablename__ = "alert_rule"
+
+    id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
+    channel_id: str = Field(
+        sa_type=Text, sa_column_args=[ForeignKey("alert_channel.id", ondelete="CASCADE")]
+    )
+    event: str  # one of `db.alerts.rules.EVENTS`
+    condition: str = Field(default="", sa_type=Text)  # of `metric`: a search that becomes true
+    minutes: int | None = None  # of `no_progress`
+    search: str = Field(default="", sa_type=Text)  # the runs that it is about; empty: all
+    enabled: bool = Field(default=True, sa_column_kwargs={"server_default": text("true")})
+    created_at: datetime = Field(default_factory=utc_now)
+    # what was before is not sent: switched on at this moment, after this event
+    since: datetime = Field(default_factory=utc_now)
+    since_event: int = 0
+    seen_event: int = 0  # looked at so far
+
+
+class AlertDelivery(SQLModel, table=True):
+    """One alert on its way to a channel. The unique key makes finding it again harmless; it is kept
+    when its run is deleted."""
+
+    __tablename__ = "alert_delivery"
+    __table_args__ = (
+        UniqueConstraint("rule_id", "run_id", "occurrence"),
+        Index("ix_alert_delivery_state", "state", "next_try_at"),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
+    channel_id: str = Field(
+        sa_type=Text, sa_column_args=[ForeignKey("alert_channel.id", ondelete="CASCADE")]
+    )
+    # None: a test message
+    rule_id: str | None = Field(
+        default=None, sa_type=Text, sa_column_args=[ForeignKey("alert_rule.id", ondelete="CASCADE")]
+    )
+    run_id: str | None = Field(default=None, sa_type=Text)
+    occurrence: str = Field(default="", sa_type=Text)  # tells events of the same run apart
+    message: dict[str, Any] = _mapping()  # what is said, as it was then
+    state: str = "waiting"  # one of `db.alerts.deliveries.STATES`
+    tries: int = 0  # that failed
+    created_at: datetime = Field(default_factory=utc_now)
+    next_try_at: datetime = Field(default_factory=utc_now)
+    claimed_until: datetime | None = None  # by the process that sends it now
+    tried_at: datetime | None = None  # the latest, of the first of the alerts in one message
+    sent_at: datetime | None = None
+    error: str | None = Field(default=None, sa_type=Text)  # of the latest try

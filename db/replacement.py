@@ -23,7 +23,7 @@ class Occupants:
     """What a database contains that must not be lost, and which workers use it."""
 
     runs: int
-    others: int  # studies and saved views
+    others: int  # studies, saved views, versions of models and channels of alerts
     alive: tuple[str, ...]  # workers of both kinds, and runs in training
 
 
@@ -52,7 +52,8 @@ def occupants(engine: Engine) -> Occupants:
                 col(Run.status).in_(ACTIVE), col(Run.lease_until) > now()
             )
             alive += (f"run {run_id}" for run_id in connection.scalars(training))
-        return Occupants(count("run"), count("study", "saved_view", "model_version"), tuple(alive))
+        others = count("study", "saved_view", "model_version", "alert_channel")
+        return Occupants(count("run"), others, tuple(alive))
 
 
 def make_way(connection: Connection, schema: str | None) -> None:

@@ -138,7 +138,9 @@ class Settings(BaseSettings):
         " read when sign-in is enabled; empty: neither",
         repr=False,
     )
-
+    alert_plain_hosts: str = Field(
+        "", description="Hosts, separated by commas, to which alerts may be sent unencrypted"
+    )
     mlflow_uri: str = Field(
         "", description="MLflow tracking URI to which runs are logged; empty: none", repr=False
     )

@@ -17,11 +17,12 @@ from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session, SQLModel, col, select
 
 from ganboard.db import migrate
+from ganboard.db.alerts import deliveries
 from ganboard.db.clock import now
 from ganboard.db.engine import TRASH_TOO, clear_errors, make_engine
 from ganboard.db.errors import BadCopy
 from ganboard.db.fence import note
-from ganboard.db.models import ACTIVE, Checkpoint, Event, Run, Worker
+from ganboard.db.models import ACTIVE, AlertChannel, AlertDelivery, Checkpoint, Event, Run, Worker
 
 PAGES = 2000  # of SQLite's, copied between two reports
 ROWS = 500  # read, and written, together
@@ -36,6 +37,7 @@ class Loaded:
     runs: frozenset[str]
     queued: int  # runs that trained when the copy was made
     lost_checkpoints: int  # listed in the copy, but without their files
+    channels_off: int = 0  # of alerts, that were on
 
 
 class _JsonText(sa.types.UserDefinedType[str]):
@@ -126,8 +128,8 @@ def load(
     """Make this version's tables in an empty database and fill them from a copy, within the
     caller's transaction. Raises BadCopy.
 
-    What trained is queued, workers are forgotten, and checkpoints are listed only if they are among
-    those that are `here`.
+    What trained is queued, workers are forgotten, alerts are switched off, and checkpoints are
+    listed only if they are among those that are `here`.
     """
     migrate.create(target)
     try:
@@ -201,6 +203,7 @@ def _size(value: Any) -> int:
 
 def _adopt(session: Session, here: Collection[CheckpointKey]) -> Loaded:
     session.execute(sa.delete(Worker))
+    channels_off = _switch_alerts_off(session)
     queued = 0
     for run in session.exec(select(Run).where(col(Run.status).in_(ACTIVE))):
         run.worker = run.lease_until = run.phase = None
@@ -233,6 +236,24 @@ def _adopt(session: Session, here: Collection[CheckpointKey]) -> Loaded:
             lost += 1
         else:
             checkpoint.machine = None  # they are here now, wherever they were
-    return Loaded(
-        frozenset(session.exec(select(Run.id), execution_options=TRASH_TOO)), queued, lost
+    runs = frozenset(session.exec(select(Run.id), execution_options=TRASH_TOO))
+    return Loaded(runs, queued, lost, channels_off)
+
+
+def _switch_alerts_off(session: Session) -> int:
+    """A copy that is opened to be looked at must send nothing; what was waiting has been sent.
+    Returns how many channels were on."""
+    on = session.scalars(
+        sa.update(AlertChannel)
+        .where(col(AlertChannel.enabled))
+        .values(enabled=False)
+        .returning(col(AlertChannel.id))
+    ).all()
+    waiting = col(AlertDelivery.state) == deliveries.WAITING
+    session.execute(
+        sa.update(AlertDelivery)
+        .where(waiting)
+        .values(state=deliveries.CANCELLED, claimed_until=None)
+        .execution_options(synchronize_session=False)
     )
+    return len(on)

@@ -201,6 +201,7 @@ def claim(
                 phase="starting",
                 phase_since=now(),
                 phase_progress=None,
+                progress_at=now(),
             )
             .returning(col(Run.attempt), col(Run.config))
         ).one_or_none()

@@ -84,7 +84,7 @@ def create(
         moments: dict[str, Any] = dict.fromkeys(
             ("created_at", "queued_at", "started_at"), began_at or now()
         )
-        moments |= {"lease_until": now(LEASE_SECONDS), "phase_since": now()}
+        moments |= {"lease_until": now(LEASE_SECONDS), "phase_since": now(), "progress_at": now()}
         newest = session.scalar(select(func.max(Run.number)), execution_options=TRASH_TOO)
         run = Run(
             id=run_id,
@@ -151,6 +151,9 @@ def add_report(
         if number <= run.reports:  # the same report, sent twice at the same time
             return stop
         run.reports = number
+        # samples of the system say nothing of the training
+        if logged or not all(isinstance(row, SystemSample) for row in rows):
+            run.progress_at = now()  # type: ignore[assignment]
         for name, values in logged.items():
             _merge(session, run_id, name, values)
         _latest(run, logged)

@@ -3,6 +3,7 @@ nothing more."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -54,14 +55,20 @@ class Listed:
 
 
 def list_all(
-    engine: Engine, *, statuses: tuple[str, ...] = STATUSES, trash: bool = False
+    engine: Engine,
+    *,
+    statuses: tuple[str, ...] = STATUSES,
+    run_ids: Sequence[str] | None = None,
+    trash: bool = False,
 ) -> list[Listed]:
-    """Every run in these states, archived ones included, newest first; or those in the `trash`, the
-    last deleted first."""
+    """Every run in these states, or those of them that are named, archived ones included, newest
+    first; or those in the `trash`, the last deleted first."""
     of_run: list[Any] = [getattr(Run, name) for name in tuple(Listed.__dataclass_fields__)[:-6]]
     of_run += (_newest_grid(), _recorded())
     place = col(Run.deleted_at).is_not(None) if trash else col(Run.deleted_at).is_(None)
-    chosen = (place, col(Run.status).in_(statuses))
+    chosen = [place, col(Run.status).in_(statuses)]
+    if run_ids is not None:
+        chosen.append(col(Run.id).in_(run_ids))
     listed = select(Run.id).where(*chosen)
     # a share is 1 or less, NaN is not: SQL counts it as the highest
     distance = case((col(Metric.name) == "fid", col(Metric.value)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Engine, func
+from sqlalchemy import Engine, case, func
 from sqlmodel import Session, col, select
 
 from ganboard.db.clock import now
@@ -33,14 +33,15 @@ RUNNING = ("compiling", "training")  # phases from which on a run is no longer s
 def set_phase(engine: Engine, *, run_id: str, attempt: int, phase: str) -> None:
     with writing(engine) as session:
         status = {"status": "running"} if phase in RUNNING else {}
-        begun = {"phase": phase, "phase_since": now(), "phase_progress": None}
+        begun: dict[str, Any] = {"phase": phase, "phase_progress": None}
+        begun |= {"phase_since": now(), "progress_at": now()}
         fence(session, run_id, attempt, **begun, **status)
 
 
 def set_phase_progress(engine: Engine, *, run_id: str, attempt: int, text: str) -> None:
     """How far the phase is, in words that hold until the next report or phase."""
     with writing(engine) as session:
-        fence(session, run_id, attempt, phase_progress=text)
+        fence(session, run_id, attempt, phase_progress=text, progress_at=now())
 
 
 def set_started(
@@ -71,13 +72,8 @@ def set_started(
         )
         if start_step:
             epoch, step = divmod(start_step, steps_per_epoch)
-            note(
-                session,
-                run_id,
-                attempt,
-                "info",
-                f"Resumed after epoch {epoch}, step {step} of the next.",
-            )
+            resumed = f"Resumed after epoch {epoch}, step {step} of the next."
+            note(session, run_id, attempt, "info", resumed)
 
 
 def append_steps(
@@ -102,13 +98,16 @@ def append_steps(
         # later it comes from the finished epochs
         measured = images_per_second is not None and epoch == 1
         rate = {"images_per_second": images_per_second} if measured else {}
+        step: Any = (epoch - 1) * Run.steps_per_epoch + first + len(g_losses)  # type: ignore[operator]
         fence(
             session,
             run_id,
             attempt,
-            step=(epoch - 1) * Run.steps_per_epoch + first + len(g_losses),  # type: ignore[operator]
+            step=step,
             g_loss=float(g_losses[-1]),
             d_loss=float(d_losses[-1]),
+            # a repeated report is no progress
+            progress_at=case((col(Run.step) < step, now()), else_=Run.progress_at),
             **rate,
         )
         row = session.get(StepLosses, (run_id, epoch))

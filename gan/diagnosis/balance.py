@@ -9,7 +9,8 @@ import numpy as np
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.diagnosis.trace import Finding, Trace, spans
-from ganboard.gan.training.monitors import COLLAPSE, FEW, IN_A_ROW, ONE_CLASS, SURE
+from ganboard.gan.events import COLLAPSE
+from ganboard.gan.training.monitors import FEW, IN_A_ROW, ONE_CLASS, SURE
 
 # epochs: D is ahead for one now and then in healthy runs
 LONG = 2

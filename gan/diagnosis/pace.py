@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ganboard.gan.diagnosis.trace import Finding, Trace, spans
-from ganboard.gan.training.monitors import SLOW_REPLICA
+from ganboard.gan.events import SLOW_REPLICA
 
 EPOCHS = 5  # fewer have no usual duration
 SLOW = 1.5  # times the median

@@ -17,13 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ganboard.gan.config import RunConfig
-from ganboard.gan.events import Note, Quality
+from ganboard.gan.events import COLLAPSE, SLOW_REPLICA, Note, Quality
 from ganboard.gan.settings.adversarial import AdversarialConfig
 from ganboard.gan.training.lr_schedules import scaling
 
 Floats = npt.NDArray[np.floating[Any]]
-# by which `gan.diagnosis` recognizes these warnings
-COLLAPSE, SLOW_REPLICA = "Mode collapse: ", " is slow: "
 
 # D's opinion: mean sigmoid of its logits, averaged over a window. Healthy runs stay within 0.5 to
 # 0.8 for real and 0.3 to 0.6 for generated images. With rates that were wrong for G or D by a

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ganboard.gan.config import RunConfig
-from ganboard.gan.events import Losses
+from ganboard.gan.events import NOT_FINITE, Losses
 from ganboard.gan.training.lr_schedules import scaling
 from ganboard.gan.training.monitors import either, position
 
@@ -69,8 +69,8 @@ def not_finite(
     back to, None when it ends."""
     tensor = f" of {found.tensor}" if found.tensor else ""
     sentence = (
-        f"A {found.what}{tensor} in the {found.net} is not finite at"
-        f" {position(steps_per_epoch, found.step)}"
+        f"A {found.what}{tensor} in the {found.net}{NOT_FINITE}"
+        f"{position(steps_per_epoch, found.step)}"
     )
     if back_to is not None:
         place = f"the checkpoint of step {back_to}" if back_to else "the start"

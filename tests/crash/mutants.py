@@ -34,6 +34,55 @@ class Mutant:
 
 MUTANTS = [
     Mutant(
+        "two messages at once to a channel",
+        "db/alerts/deliveries.py",
+        "if session.exec(busy.limit(1)).first() is not None:",
+        "if False:",
+        "tests/unit/db/alerts/test_deliveries.py",
+    ),
+    Mutant(
+        "a sender that was late ends the claim of another",
+        "db/alerts/deliveries.py",
+        "col(AlertDelivery.claimed_until) == claimed.until,",
+        "",
+        "tests/unit/db/alerts/test_deliveries.py",
+    ),
+    Mutant(
+        "a restored copy sends alerts",
+        "db/transfer.py",
+        "channels_off = _switch_alerts_off(session)",
+        "channels_off = 0",
+        "tests/unit/db/test_transfer.py",
+    ),
+    Mutant(
+        "alerts follow redirects",
+        "worker/alerts/sending.py",
+        "follow_redirects=False",
+        "follow_redirects=True",
+        "tests/unit/worker/alerts/test_sending.py",
+    ),
+    Mutant(
+        "alerts go anywhere without encryption",
+        "worker/alerts/addresses.py",
+        'if parts.scheme == "http" and not may_be_plain(settings, host):',
+        "if False:",
+        "tests/unit/worker/alerts/test_addresses.py",
+    ),
+    Mutant(
+        "a mail password for another server",
+        "worker/alerts/configuration.py",
+        "elif kept is None and _place(options) != _place(channel.options):",
+        "elif False:",
+        "tests/unit/worker/alerts/test_configuration.py",
+    ),
+    Mutant(
+        "an old event is news",
+        "worker/alerts/detection.py",
+        "ended_at and ended_at >= rule.since",
+        "ended_at",
+        "tests/unit/worker/alerts/test_detection.py",
+    ),
+    Mutant(
         "a bundle of a first day without digests",
         "worker/firstday/importing.py",
         "if hashlib.sha256(data).hexdigest() != digest:",

@@ -63,7 +63,16 @@ def fill(engine: Engine) -> None:
 
 
 PER_RUN = {"run", "tag", "study_run", "request"}
-ALONE = {"saved_view", "study", "worker", "model_version", "model_alias"}
+ALONE = {
+    "saved_view",
+    "study",
+    "worker",
+    "model_version",
+    "model_alias",
+    "alert_channel",
+    "alert_secret",
+    "alert_rule",
+}
 
 
 def _run_id(number: int) -> str:
@@ -154,6 +163,18 @@ MEANT = {
     ("model_alias", "version_id"): lambda n: f"version{n % 3}",
     ("rehearsal", "key"): lambda n: f"{n:032x}",
     ("calibration", "key"): lambda n: f"{n:032x}",
+    ("alert_channel", "id"): lambda n: f"channel{n}",
+    ("alert_channel", "name"): lambda n: f"channel {n} é",
+    ("alert_channel", "kind"): lambda n: ("slack", "webhook", "email")[n],
+    ("alert_secret", "channel_id"): lambda n: f"channel{n}",
+    ("alert_rule", "id"): lambda n: f"rule{n}",
+    ("alert_rule", "channel_id"): lambda n: f"channel{n}",
+    ("alert_rule", "event"): lambda n: ("failed", "metric", "no_progress")[n],
+    ("alert_delivery", "id"): lambda n: f"delivery{n}",
+    ("alert_delivery", "channel_id"): lambda n: f"channel{n % 3}",
+    ("alert_delivery", "rule_id"): lambda n: f"rule{n % 3}",
+    ("alert_delivery", "occurrence"): lambda n: f"event {n}",
+    ("alert_delivery", "state"): lambda n: ("sent", "cancelled", "gave_up")[n % 3],
     ("worker", "name"): lambda n: f"box:{n}",
     ("worker", "kind"): lambda n: ("training", "inference")[n % 2],
 }

@@ -61,6 +61,7 @@ class Restored:
     queued: int
     files: int
     lost_checkpoints: int
+    channels_off: int  # of alerts
     aside: str | None
     seconds: float
 
@@ -134,6 +135,7 @@ def _restore(
         loaded.queued,
         len(manifest.files),
         loaded.lost_checkpoints,
+        loaded.channels_off,
         aside,
         seconds,
     )

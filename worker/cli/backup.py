@@ -85,6 +85,11 @@ def restore(
             f"{done.lost_checkpoints:,} checkpoints were listed in the database but missing in the"
             " archive and have been removed from the list."
         )
+    if done.channels_off:
+        lines.append(
+            f"Alerts are off: {plural(done.channels_off, 'channel')} can be switched on again with"
+            " `ganboard alerts on`."
+        )
     if done.aside:
         lines.append(f"The previous state is in {done.aside}.")
     return typer.echo("\n".join(lines))

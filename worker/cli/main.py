@@ -14,8 +14,8 @@ from typing import Annotated
 
 import typer
 
-from ganboard.worker.cli import annotations as annotations_cli
 from ganboard.worker.cli import (
+    alerts,
     backup,
     data,
     evaluate,
@@ -34,6 +34,7 @@ from ganboard.worker.cli import (
     trash,
     verify,
 )
+from ganboard.worker.cli import annotations as annotations_cli
 from ganboard.worker.cli.options import AsJson, open_database
 
 app = typer.Typer(
@@ -45,6 +46,7 @@ app = typer.Typer(
 )
 database = typer.Typer(no_args_is_help=True, help="The database's schema.")
 app.add_typer(database, name="db")
+app.add_typer(alerts.alerts_app, name="alerts")
 app.add_typer(data.data_app, name="data")
 app.add_typer(models.models_app, name="models")
 app.add_typer(own_models.new_app, name="new")

@@ -1,5 +1,5 @@
-"""`ganboard up`: Redis, dashboard, workers, an inference worker, a sync with MLflow: children of
-one process that restarts what dies and ends all."""
+"""`ganboard up`: Redis, dashboard, workers, an inference worker, a sync with MLflow, a sender of
+alerts once there is a channel: children of one process that restarts what dies and ends all."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from functools import partial
 from filelock import FileLock, Timeout
 from redis import Redis
 from redis.exceptions import RedisError
+from sqlalchemy.exc import SQLAlchemyError
 
 from ganboard.db import heartbeats
+from ganboard.db.alerts import channels
+from ganboard.db.errors import DbError
 from ganboard.db.runs import queries
 from ganboard.db.settings import Settings
 from ganboard.gan.config import parse
@@ -33,6 +36,7 @@ from ganboard.worker.supervisor import web
 
 READY_SECONDS = 60.0
 GRACE_SECONDS = 60.0  # for a trainer to save its checkpoint
+LOOK_SECONDS = 2.0  # between looks for a first channel of alerts
 
 
 def up(
@@ -56,7 +60,9 @@ def up(
             if starter:
                 _submit_starter(context)
             greeted = False
+            sender = _SenderOfAlerts(context)
             while not ending():
+                services += sender.when_needed()
                 for service in services:
                     service.tend(say)
                 if not greeted and all(service.announced for service in services):
@@ -132,6 +138,30 @@ def _services(
             )
         )
     return found
+
+
+class _SenderOfAlerts:
+    """A process that most installations do not need: it starts with the first channel."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._look_at = 0.0
+        self._started = False
+
+    def when_needed(self) -> list[Service]:
+        """The service, started, once there is a channel; nothing before and after."""
+        if self._started or time.monotonic() < self._look_at:
+            return []
+        self._look_at = time.monotonic() + LOOK_SECONDS
+        with contextlib.suppress(SQLAlchemyError, DbError):  # away: the pages say so
+            self._started = channels.any_listed(self._context.engine)
+        if not self._started:
+            return []
+        command = [sys.executable, "-m", "ganboard.worker.alerts.sender"]
+        log = self._context.settings.state / "logs" / "alerts.log"
+        service = Service("alerts", command, log, lambda: "sends alerts")
+        service.start()
+        return [service]
 
 
 def _redis_ready(settings: Settings) -> str | None:

@@ -17,6 +17,8 @@ from streamlit.testing.v1 import AppTest
 from ganboard import db
 from ganboard.app import auth, navigation
 from ganboard.db import requests, studies
+from ganboard.db.alerts import channels, deliveries
+from ganboard.db.alerts import rules as alert_rules
 from ganboard.db.errors import NotAllowed
 from ganboard.db.models import Run, Study
 from ganboard.db.runs import annotations as run_annotations
@@ -181,6 +183,23 @@ WRITES: dict[str, Callable[[Any, Run], object]] = {
         engine, Study(name="x", title="x", definition={}), counted={}, missing=[]
     ),
     "remove_study": lambda engine, run: studies.remove(engine, "x"),
+    "add_channel": lambda engine, run: channels.add(
+        engine, name="x", kind="slack", masked="x", options={}, secret="x"
+    ),
+    "change_channel": lambda engine, run: channels.change(
+        engine, "x", name="x", masked="x", options={}, secret=None
+    ),
+    "switch_channel": lambda engine, run: channels.switch(engine, "x", on=False),
+    "remove_channel": lambda engine, run: channels.remove(engine, "x"),
+    "add_rule": lambda engine, run: alert_rules.add(
+        engine, channel_id="x", event=alert_rules.FAILED
+    ),
+    "change_rule": lambda engine, run: alert_rules.change(
+        engine, "x", channel_id="x", event=alert_rules.FAILED
+    ),
+    "switch_rule": lambda engine, run: alert_rules.switch(engine, "x", on=False),
+    "remove_rule": lambda engine, run: alert_rules.remove(engine, "x"),
+    "test_of_alerts": lambda engine, run: deliveries.begin_test(engine, "x"),
     "import": lambda engine, run: imports.insert(engine, Run(name="x", config={}), [], [], "x"),
 }
 

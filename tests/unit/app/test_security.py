@@ -25,6 +25,7 @@ COMPONENTS = {
     "app/launch/sweep_table.py",
     "app/playground/sheet.py",
     "app/run/images.py",
+    "app/widgets/browser_notifications.py",
     "app/widgets/help_icons.py",
     "app/widgets/live_plotly.py",
 }  # whose script and style are files of ours

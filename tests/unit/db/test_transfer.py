@@ -16,9 +16,10 @@ from sqlalchemy import Engine, update
 from sqlmodel import SQLModel, col, select
 
 from ganboard.db import migrate, transfer
+from ganboard.db.alerts import channels, deliveries, rules
 from ganboard.db.engine import make_engine, reading, writing
 from ganboard.db.errors import BadCopy, SchemaTooNew
-from ganboard.db.models import ACTIVE, Checkpoint, Run
+from ganboard.db.models import ACTIVE, AlertChannel, Checkpoint, Run
 from ganboard.db.runs import commands, external, queries
 from tests.frozen.rows import fill
 from tests.unit.db.stored_runs import (
@@ -57,6 +58,7 @@ def fill_ended(engine: Engine) -> None:
     with writing(engine) as session:
         session.execute(update(Run).where(col(Run.status).in_(ACTIVE)).values(status="stopped"))
         session.execute(update(Checkpoint).values(machine=None))
+        session.execute(update(AlertChannel).values(enabled=False))
 
 
 def keys(engine: Engine) -> set[transfer.CheckpointKey]:
@@ -166,6 +168,24 @@ def test_a_script_that_trained_has_failed_in_the_copy(engine: Engine, tmp_path: 
     assert (
         run.error == "The backup was made while the script trained. Its later reports are missing."
     )
+    target.dispose()
+
+
+def test_a_copy_sends_no_alerts(engine: Engine, tmp_path: Path) -> None:
+    for name in ("on", "off"):
+        channels.add(engine, name=name, kind="webhook", masked="m", options={}, secret="s")
+    channels.switch(engine, channels.find(engine, "off").id, on=False)
+    channel = channels.find(engine, "on")
+    rule = rules.add(engine, channel_id=channel.id, event=rules.FAILED)
+    found = deliveries.Found(rule, "run", "once", {})
+    assert deliveries.record(engine, [found], rule_ids=[rule.id], seen=0) == 1
+    transfer.snapshot(engine, tmp_path / "copy.db")
+    target, counted = loaded(tmp_path / "copy.db", f"sqlite:///{tmp_path / 'again.db'}", set())
+    assert counted.channels_off == 1
+    assert not any(one.enabled for one in channels.listed(target))
+    assert [one.state for one in deliveries.latest(target, limit=9)] == [deliveries.CANCELLED]
+    assert channels.secret(target, channel.id) == "s"
+    assert channels.find(engine, "on").enabled
     target.dispose()
 
 

@@ -343,3 +343,11 @@ def test_the_end_after_too_many_deaths_is_an_error(engine: Engine) -> None:
     for _ in range(commands.MAX_FAILURES):
         expiry.died(engine, **claimed(engine, run_id), cause="It was killed")
     assert [notice.level for notice in notifications.notices(engine)] == ["error", *["warning"] * 4]
+
+
+def test_named_runs_are_listed_alone(engine: Engine) -> None:
+    first, second, third = (submitted(engine, name) for name in ("first", "second", "third"))
+    named = listing.list_all(engine, run_ids=[first, third, "unknown"])
+    assert [run.id for run in named] == [third, first]
+    assert listing.list_all(engine, run_ids=[second], statuses=("running",)) == []
+    assert listing.list_all(engine, run_ids=[]) == []

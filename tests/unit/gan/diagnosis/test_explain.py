@@ -11,7 +11,7 @@ import pytest
 from ganboard.gan.config import parse
 from ganboard.gan.diagnosis.explain import explain
 from ganboard.gan.diagnosis.trace import Evaluations, Finding, Floats, Trace, spans
-from ganboard.gan.training.monitors import COLLAPSE, SLOW_REPLICA
+from ganboard.gan.events import COLLAPSE, SLOW_REPLICA
 
 EPOCHS, STEPS = 20, 100
 IMPROVING = 40.0 / np.arange(1, EPOCHS + 1) + 2

@@ -49,6 +49,7 @@ def modules(*words: str) -> set[str]:
         (["runs", "--search", "batch_size>=32 -old"], QUEUE | ARRAYS, READS),
         (["show", "latest"], QUEUE | ARRAYS, READS),
         (["tag", "latest", "+x"], QUEUE | ARRAYS, READS),
+        (["alerts"], QUEUE | ARRAYS, READS),
         (["stop", "latest"], QUEUE | ARRAYS, READS),
         (["delete", "latest", "--yes"], QUEUE | ARRAYS, READS),
         (["resume", "latest"], set(), QUEUES),

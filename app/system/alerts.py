@@ -1,0 +1,165 @@
+"""Alerts: the channels as far as they may be shown, the rules, and the latest deliveries."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from ganboard.app import auth, errors
+from ganboard.app.system import alert_dialogs
+from ganboard.db import heartbeats
+from ganboard.db.alerts import channels, deliveries, rules
+from ganboard.db.models import AlertChannel, AlertRule
+from ganboard.db.runs import queries
+from ganboard.worker import formatting
+from ganboard.worker.alerts import listing, sending
+from ganboard.worker.context import Context
+
+TICK_SECONDS = 5.0
+DELIVERIES = 20
+SENDER = (
+    "No process sends alerts. `ganboard up` starts one once there is a channel; elsewhere run"
+    " `ganboard alerts send`."
+)
+
+
+def show(context: Context) -> None:
+    """The section; its buttons are outside of what is drawn every few seconds, since dialogs must
+    not belong to it."""
+    st.header("Alerts", anchor=False)
+    found = channels.listed(context.engine)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if st.button("Add channel", icon=":material/add:", key="add_channel", **auth.writer()):
+            alert_dialogs.channel(context, None)
+        why = None if found else "Add a channel first."
+        if st.button(
+            "Add rule",
+            icon=":material/add_alert:",
+            key="add_rule",
+            **auth.writer(why, disabled=not found),
+        ):
+            alert_dialogs.rule(context, None)
+    if not found:
+        st.caption(
+            "Send a message to Slack, Teams, Discord, a webhook or by mail when a run fails,"
+            " finishes, diverges, collapses, reaches a metric or makes no progress."
+        )
+        return
+    for one in found:
+        _channel(context, one)
+    in_order = rules.listed(context.engine)
+    names = {one.id: one.name for one in found}
+    for rule in in_order:
+        _rule(context, rule, names.get(rule.channel_id, ""))
+    if not in_order:
+        st.caption("There are no rules yet, so nothing is sent.")
+    st.fragment(_deliveries, run_every=TICK_SECONDS, key="alert_deliveries")(context, names)
+
+
+def _channel(context: Context, one: AlertChannel) -> None:
+    with _row(f"channel_{one.id}"):
+        off = "" if one.enabled else " :gray-badge[Off]"
+        st.markdown(
+            f"**{formatting.escape(one.name)}** {listing.KINDS[one.kind]},"
+            f" {formatting.escape(one.masked)}{off}",
+            width="stretch",
+        )
+        if st.button(
+            "Test",
+            icon=":material/send:",
+            key=f"test_{one.id}",
+            **auth.writer("Send a test message to this channel now."),
+        ):
+            _test(context, one)
+        if st.button("Edit", icon=":material/edit:", key=f"edit_{one.id}", **auth.writer()):
+            alert_dialogs.channel(context, one)
+        if _switch(one.id, on=one.enabled):
+            with errors.sentences():
+                channels.switch(context.engine, one.id, on=not one.enabled)
+                st.rerun()
+        if _remove(one.id):
+            alert_dialogs.remove_channel(context, one)
+
+
+def _rule(context: Context, one: AlertRule, channel_name: str) -> None:
+    with _row(f"rule_{one.id}"):
+        off = "" if one.enabled else " :gray-badge[Off]"
+        st.markdown(
+            f"{formatting.escape(listing.sentence(one))} :material/arrow_forward:"
+            f" **{formatting.escape(channel_name)}**{off}",
+            width="stretch",
+        )
+        if st.button("Edit", icon=":material/edit:", key=f"edit_{one.id}", **auth.writer()):
+            alert_dialogs.rule(context, one)
+        if _switch(one.id, on=one.enabled):
+            with errors.sentences():
+                rules.switch(context.engine, one.id, on=not one.enabled)
+                st.rerun()
+        if _remove(one.id):
+            with errors.sentences():
+                rules.remove(context.engine, one.id)
+                st.rerun()
+
+
+def _row(key: str) -> DeltaGenerator:
+    return st.container(horizontal=True, vertical_alignment="center", gap="small", key=key)
+
+
+def _switch(which: str, *, on: bool) -> bool:
+    icon = ":material/notifications_off:" if on else ":material/notifications:"
+    about = "What waits is cancelled." if on else "What happened meanwhile is not sent."
+    label = "Switch off" if on else "Switch on"
+    return st.button(label, icon=icon, key=f"switch_{which}", **auth.writer(about))
+
+
+def _remove(which: str) -> bool:
+    return st.button("Remove", icon=":material/delete:", key=f"delete_{which}", **auth.writer())
+
+
+def _test(context: Context, one: AlertChannel) -> None:
+    with errors.sentences():
+        with st.spinner("Sending a test message ..."):
+            error = sending.send_test(context, one)
+        name = formatting.escape(one.name)
+        if error:
+            st.toast(f"**{name}**: {formatting.sentence(error)}", icon=":material/error:")
+        else:
+            st.toast(f"Sent a test message to **{name}**.", icon=":material/check:")
+
+
+def _deliveries(context: Context, names: dict[str, str]) -> None:
+    if not any(one.alive for one in heartbeats.alert_senders(context.engine)):
+        errors.report(SENDER, "warning")
+    newest = deliveries.latest(context.engine, limit=DELIVERIES)
+    if not newest:
+        st.caption("Nothing has been sent yet.")
+        return
+    present = queries.database_time(context.engine)
+    rows = [
+        (
+            formatting.ago((present - one.created_at).total_seconds()),
+            names.get(one.channel_id, ""),
+            _event(one.message.get("event")),
+            str(one.message.get("name", "")),
+            listing.STATES[one.state],
+            one.tries,
+            one.error or "",
+        )
+        for one in newest
+    ]
+    columns = ["When", "Channel", "Event", "Of", "Delivery", "Failed tries", "Error"]
+    st.dataframe(
+        pd.DataFrame(rows, columns=columns),
+        hide_index=True,
+        key="deliveries",
+        column_config={
+            "Delivery": st.column_config.TextColumn(
+                help="Alerts that cannot be delivered are tried again for about five hours"
+            )
+        },
+    )
+
+
+def _event(event: str | None) -> str:
+    return listing.EVENTS[event] if event else "Test message"
