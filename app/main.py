@@ -44,7 +44,7 @@ def navigate() -> None:
         actions.leave_deleted()
         style.apply(COMPACT + style.DANGER + style.HELP + style.TOASTS)
         help_icons.install()
-        shortcuts.handle(context)
+        shortcuts.handle(context, page.url_path)
         alerts.show()
         page.run()
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ganboard.app import navigation
+from ganboard.app.runs import keys
 from ganboard.app.widgets.keyboard import Command, Keyboard
 from ganboard.db.runs import listing, queries
 from ganboard.worker import formatting
@@ -22,21 +23,33 @@ LETTERS = {  # after a "g"
     "y": navigation.SYSTEM_PAGE,
 }
 TITLES = {page: title for page, (title, _) in navigation.PAGES.items()}
-_keyboard = Keyboard({letter: TITLES[page] for letter, page in LETTERS.items()}, {})
+_keyboard = Keyboard(
+    {letter: TITLES[page] for letter, page in LETTERS.items()},
+    {key: f"Runs: {meaning[:1].lower()}{meaning[1:]}" for key, meaning in keys.MEANINGS.items()},
+)
+PRESSED = "shortcut_pressed"  # a key of the page, until the page takes it
 
 
-def handle(context: Context) -> None:
-    """Listen on the page that is drawn, and go where somebody asked to."""
+def handle(context: Context, page: str) -> None:
+    """Listen on the `page` that is drawn (its address), and go where somebody asked to."""
     newest = queries.newest_run_id(context.engine)
     commands = _pages() + _runs(context, str(context.engine.url), newest)
-    chosen = _keyboard.pressed(commands, LETTERS, ())
+    own = tuple(keys.MEANINGS) if page == navigation.address(navigation.RUNS_PAGE) else ()
+    chosen = _keyboard.pressed(commands, LETTERS, own)
     if chosen is None:
         return
-    kind, _, run_id = chosen.partition(":")
+    kind, _, rest = chosen.partition(":")
     if kind == "run":
-        navigation.open_run(run_id)
+        navigation.open_run(rest)
+    if kind == "key":
+        st.session_state[PRESSED] = rest
     if chosen in navigation.PAGES:
         st.switch_page(chosen, query_params={})
+
+
+def taken() -> str | None:
+    """The key of the page that was pressed just now; the page does what it means."""
+    return st.session_state.pop(PRESSED, None)
 
 
 def _pages() -> list[Command]:

@@ -16,7 +16,7 @@ else:
     Losses = Any  # numpy is loaded with the first array
 PhaseName = Literal["importing", "loading", "compiling", "training", "evaluating", "saving"]
 Outcome = Literal["finished", "stopped", "suspended"]
-# by which alerts and `gan.diagnosis` know notes of these kinds: how a note on a collapse begins, and
+# by which alerts and `gan.diagnosis` know notes of these kinds: how one on a collapse begins, and
 # what those on values that are not finite and on slow replicas contain
 COLLAPSE = "Mode collapse: "
 NOT_FINITE = " is not finite at "

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ganboard.app import navigation
+from ganboard.app import navigation, shortcuts
 from ganboard.app.run import actions, evaluation
 from ganboard.app.run.actions import SELECTED
-from ganboard.app.runs import filters, latest, listing, saved_views
+from ganboard.app.runs import filters, keys, latest, listing, saved_views
 from ganboard.app.runs import table as runs_table
 from ganboard.app.runs import trash as trash_actions
 from ganboard.app.runs.listing import ACTIVE, TRASH, Choice
@@ -41,14 +41,16 @@ def render() -> None:
     seconds = 2.0 if stored.training else 5.0
     card = st.container()
     choice, stale = filters.show(listing.newest_first(stored))
-    if stored and choice.place != TRASH:
-        with card:
-            st.fragment(latest.card, run_every=seconds)(context)
     if stale:
         style.apply(STALE)
     current = {run.id: run.status for run in listing.chosen(context, stored, choice)[0]}
     before = st.session_state.get(SELECTED, [])
     st.session_state[SELECTED] = [run_id for run_id in before if run_id in current]
+    if key := shortcuts.taken():
+        keys.apply(key, list(current))
+    if stored and choice.place != TRASH:
+        with card:
+            st.fragment(latest.card, run_every=seconds)(context)
     if choice.place == TRASH:
         trash_actions.bar(context)
     else:

@@ -2,10 +2,11 @@
 // trigger, which knows what they mean; whatever is typed into a field is left alone.
 
 const FIELDS = "input, textarea, select, [contenteditable=true], [role=combobox], [role=slider]";
+const PRESSABLE = "button, a, summary, [role=tab], [role=option]"; // Enter is theirs
 const SEARCH = "[data-testid=stMain] :is(input[type=search], input[placeholder^=Search])";
 const SHOWN = 12; // commands in the palette
 
-const typing = (event) => event.composedPath()[0]?.closest?.(FIELDS);
+const within = (event, selector) => event.composedPath()[0]?.closest?.(selector);
 
 function matches(commands, text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -98,7 +99,8 @@ class Shortcuts {
       return;
     }
     const modal = document.querySelector("[role=dialog]") || this.help.open || this.palette.dialog.open;
-    if (event.ctrlKey || event.metaKey || event.altKey || typing(event) || modal) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || within(event, FIELDS) || modal) return;
+    if (event.key === "Enter" && within(event, PRESSABLE)) return;
     if (this.plain(event)) event.preventDefault();
   }
 

@@ -50,3 +50,29 @@ def test_pages_runs_and_search_are_a_few_keys_away(
     page.wait_for_url("**/system", timeout=PATIENCE)
     expect(page.get_by_role("heading", name="System")).to_be_visible(timeout=PATIENCE)
     assert not complaints
+
+
+@pytest.mark.browser
+def test_the_list_of_runs_is_used_without_a_mouse(
+    make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
+    oldest, middle, newest = (make_run(name) for name in ("oldest", "middle", "newest"))
+    page.goto(server)
+    expect(page.get_by_text("3 runs", exact=True)).to_be_visible(timeout=PATIENCE)
+    for key, run in (("j", newest), ("j", middle), ("j", oldest), ("k", middle)):
+        page.keyboard.press(key)
+        page.wait_for_url(f"**preview={run.id}*", timeout=PATIENCE)
+        expect(page.locator(".st-key-latest")).to_contain_text(run.name, timeout=PATIENCE)
+    page.keyboard.press("x")
+    expect(page.get_by_text("1 run selected")).to_be_visible(timeout=PATIENCE)
+    page.keyboard.press("j")
+    page.wait_for_url(f"**preview={oldest.id}*", timeout=PATIENCE)
+    page.keyboard.press("x")
+    expect(page.get_by_text("2 runs selected")).to_be_visible(timeout=PATIENCE)
+    page.keyboard.press("c")
+    page.wait_for_url(f"**/compare?runs={middle.id}%2C{oldest.id}**", timeout=PATIENCE)
+    page.goto(f"{server}/?preview={oldest.id}")
+    expect(page.locator(".st-key-latest")).to_contain_text(oldest.name, timeout=PATIENCE)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/run?run={oldest.id}*", timeout=PATIENCE)
+    assert not complaints
