@@ -18,7 +18,8 @@ CARDS = ("starter", "mnist", "pictures")
 PICTURES = Path(__file__).with_name("pictures")  # tests/scale/preset_pictures.py makes them
 WIDTH = 104  # pixels of a picture
 STYLE = """
-[class*="st-key-preset_"] p { margin: 0; }
+[class*="st-key-preset_"] :is(p, [data-testid="stMarkdownContainer"],
+  [data-testid="stCaptionContainer"]) { margin: 0; }
 [class*="st-key-preset_"] [data-testid="stCaptionContainer"] p {
   display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden;
 }

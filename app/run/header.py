@@ -40,8 +40,11 @@ STYLE = """
 @media (max-width: 640px) {
   .st-key-run_header { gap: .2rem; }
   .st-key-run_title, .st-key-run_numbers { flex-wrap: wrap; row-gap: .2rem; }
-  .st-key-run_title > :has(h1) { max-width: calc(100% - 7rem); }
+  .st-key-run_title > :has(h1) { max-width: calc(100% - 9.5rem); }
+  .st-key-run_title > :has(> .st-key-run_buttons) { flex: 1 0 100%; }
   .st-key-run_buttons, .st-key-run_tiles { flex-wrap: nowrap; overflow-x: auto; }
+  .st-key-run_buttons { justify-content: flex-start; }
+  .st-key-run_lines { row-gap: .2rem; }
   .st-key-run_buttons button { min-height: 1.75rem; }
   .st-key-run_buttons button p { position: absolute; clip-path: inset(50%); }
 }
@@ -97,7 +100,7 @@ def show(context: Context, run: Run, head: Head, link: Link) -> None:
         if said:
             severe = said[0].startswith(":red")
             st.badge(
-                "Warning",
+                str(max(1, len(troubles))),
                 icon=":material/error:" if severe else ":material/warning:",
                 color="red" if severe else "orange",
                 help=formatting.escape(said[1]),

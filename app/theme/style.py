@@ -14,25 +14,20 @@ DANGER = """
 
 # the button "Help for ..." of a label covers it, so help is found where one looks for it; dots
 # below the label, instead of an icon, say that there is some
-HELP = """
-:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]):has(.stTooltipIcon) {
-  position: relative; width: fit-content; max-width: 100%;
-}
-:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]) > :has(> .stTooltipIcon) {
-  position: static; margin: 0;
-}
-:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]) .stTooltipIcon {
-  position: absolute; inset: 0;
-}
-:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]) .stTooltipIcon
-  :is(.stTooltipHoverTarget, button) { width: 100% !important; height: 100%; }
-:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]) .stTooltipIcon svg {
-  display: none;
-}
-:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]):has(.stTooltipIcon) p {
+_WITH_HELP = """:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"],
+  :is([class*="st-key-preset_"], .st-key-run_lines) [data-testid="stMarkdown"])"""
+HELP = f"""
+{_WITH_HELP}:has(.stTooltipIcon) {{ position: relative; width: fit-content; max-width: 100%; }}
+{_WITH_HELP} :has(> .stTooltipIcon) {{ position: static; margin: 0; }}
+{_WITH_HELP} .stTooltipIcon {{ position: absolute; inset: 0; }}
+{_WITH_HELP} .stTooltipIcon :is(.stTooltipHoverTarget, button) {{
+  width: 100% !important; height: 100%;
+}}
+{_WITH_HELP} .stTooltipIcon svg {{ display: none; }}
+:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]):has(.stTooltipIcon) p {{
   text-decoration: underline dotted color-mix(in srgb, currentColor 45%, transparent);
   text-underline-offset: .25em;
-}
+}}
 """
 # while there are toasts, the page gives up the strip that they stand in
 TOASTS = """
