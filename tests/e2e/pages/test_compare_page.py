@@ -197,3 +197,28 @@ def test_the_way_to_a_run_and_back(
     expect(page.get_by_role("heading", name="Compare runs")).to_be_visible()
     expect(page.locator(PLOT)).to_have_count(2)
     assert complaints == []
+
+
+@pytest.mark.thorough
+def test_many_seeds_are_chosen_behind_a_button_and_drawn_as_bands(
+    make_run: MakeRun, server: str, page: Page, complaints: list[str], shot: Callable[[str], None]
+) -> None:
+    runs = [
+        make_run(f"{size}, seed {seed}", epochs=4, quality_every=1, seed=seed, batch_size=size)
+        for size in (32, 64)
+        for seed in range(5)
+    ]
+    page.goto(f"{server}/compare?runs={','.join(run.id for run in runs)}")
+    until(page, f"() => document.querySelector('{PLOT}')?._fullData?.length === 10")
+    page.get_by_role("combobox", name="Group by").click()
+    page.get_by_role("option", name="everything but the seed").click()
+    names = f"() => document.querySelector('{PLOT}')._fullData.map((trace) => trace.name)"
+    until(page, f"() => ({names})().includes('batch_size 64 (5 runs)')")
+    until(page, "() => location.search.includes('group=')")
+    page.get_by_role("tab", name="Quality").click()
+    expect(page.get_by_text("not Inception scores")).to_be_visible()
+    until(page, f"() => ({names})().includes('batch_size 32 (5 runs)')")
+    shot("compare_groups")
+    page.get_by_role("button", name="10 runs").click()
+    expect(page.get_by_role("combobox", name="Runs")).to_be_visible()
+    assert complaints == []
