@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 import pandas as pd
 import pyarrow as pa
@@ -79,9 +80,10 @@ def _view(_context: Context, version: points.Version, options: Options) -> View:
     said = words(configs(entries))
     texts = {
         entry.run.id: "<br>".join(
-            plain(formatting.shorten(line, 120))
-            for line in (entry.run.name, said[entry.run.id])
-            if line
+            (
+                f"<b>{plain(formatting.shorten(entry.run.name, 60))}</b>",
+                *map(plain, wrap(formatting.shorten(said[entry.run.id], 160), 60)),
+            )
         )
         for entry in entries
     }

@@ -165,7 +165,7 @@ def improvements(engine: Engine, measure: str, *, lower: bool) -> list[Improveme
             Run.created_at,
             func.coalesce(Run.steps_per_epoch, 0).label("steps"),
             best.over(
-                partition_by=Quality.run_id, order_by=col(Quality.epoch), rows=(None, -1)
+                partition_by=col(Quality.run_id), order_by=col(Quality.epoch), rows=(None, -1)
             ).label("before"),
         )
         .join(Quality, (Quality.run_id == Metric.run_id) & (Quality.epoch == Metric.epoch))

@@ -166,5 +166,5 @@ def test_hostile_names_are_text(make_run: MakeRun) -> None:
         make_run(name, epochs=1, quality_every=1, seed=seed, batch_size=16 + 16 * (seed % 2))
     at = open_page("frontier", colour="batch_size")
     texts = [text for trace in figures(at)[0]["data"] for text in trace.get("text", [])]
-    assert any(text.startswith("&lt;script&gt;") for text in texts)
+    assert any(text.startswith("<b>&lt;script&gt;") for text in texts)
     assert not any("<script" in text or "<img" in text for text in texts)

@@ -216,3 +216,28 @@ def test_the_difference_of_two_grids_is_computed_in_the_browser(
     place = "stage => stage.style.getPropertyValue('--at')"
     wait_until(lambda: stage.evaluate(place) == "0%", seconds=10, what="the slider")
     assert not complaints
+
+
+@pytest.mark.thorough
+def test_many_seeds_are_chosen_behind_a_button_and_drawn_as_bands(
+    make_run: MakeRun, server: str, page: Page, complaints: list[str], shot: Callable[[str], None]
+) -> None:
+    runs = [
+        make_run(f"{size}, seed {seed}", epochs=4, quality_every=1, seed=seed, batch_size=size)
+        for size in (32, 64)
+        for seed in range(5)
+    ]
+    page.goto(f"{server}/compare?runs={','.join(run.id for run in runs)}")
+    until(page, f"() => document.querySelector('{PLOT}')?._fullData?.length === 10")
+    page.get_by_role("combobox", name="Group by").click()
+    page.get_by_role("option", name="everything but the seed").click()
+    names = f"() => document.querySelector('{PLOT}')._fullData.map((trace) => trace.name)"
+    until(page, f"() => ({names})().includes('batch_size 64 (5 runs)')")
+    until(page, "() => location.search.includes('group=')")
+    page.get_by_role("tab", name="Quality").click()
+    expect(page.get_by_text("not Inception scores")).to_be_visible()
+    until(page, f"() => ({names})().includes('batch_size 32 (5 runs)')")
+    shot("compare_groups")
+    page.get_by_role("button", name="10 runs").click()
+    expect(page.get_by_role("combobox", name="Runs")).to_be_visible()
+    assert complaints == []

@@ -28,7 +28,7 @@ def mean(frames: Sequence[pd.DataFrame], x: Axis, column: str, spread: Spread) -
         at, values = finite(along(frame, x)), finite(frame[column])
         known = np.isfinite(at) & np.isfinite(values)
         curves.append((at[known], values[known]))
-    places = np.unique(np.concatenate([np.empty(0), *(at for at, _ in curves)]))
+    places = np.unique(np.concatenate([np.zeros(0), *(at for at, _ in curves)]))
     if not len(places):
         return pd.DataFrame({name: [] for name in ("x", "mean", "low", "high", "runs")})
     if len(places) > POINTS:

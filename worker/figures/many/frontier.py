@@ -67,7 +67,7 @@ def scatter(
         yaxis={"title": {"text": y}, "type": "log" if log_y else "linear"},
         meta={"picture": PICTURE},
     )
-    hover = f"<b>%{{text}}</b><br>{plain(y)} %{{y:.4g}} · %{{x:,.4~r}}{unit}<extra></extra>"
+    hover = f"%{{text}}<br>{plain(y)} %{{y:.4g}} · %{{x:,.4~r}}{unit}<extra></extra>"
     add = plot.add_scattergl if len(points) > MAX_SVG else plot.add_scatter
     if courses:
         _courses(add, points)
@@ -97,13 +97,13 @@ def scatter(
     if chosen is not None:
         run_id, epoch = chosen
         ring = points[(points["run_id"] == run_id) & (points["epoch"] == epoch)]
-        outline = {"color": MISSING, "width": 2}
+        marker = {"color": "rgba(0,0,0,0)", "size": 18, "line": {"color": MISSING, "width": 2}}
         plot.add_scatter(
             uid="chosen",
             x=finite(ring["x"]),
             y=finite(ring["y"]),
             mode="markers",
-            marker={"color": "rgba(0,0,0,0)", "size": 18, "line": outline},
+            marker=marker,
             showlegend=False,
             hoverinfo="skip",
         )

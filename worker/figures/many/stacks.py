@@ -16,16 +16,16 @@ def coinciding(frames: Mapping[str, pd.DataFrame], column: str, x: Axis) -> dict
     """By the key of a curve those of the later ones that lie on it as far as both go; curves that
     no other lies on are left out. Frames have `x` and the `column` of the curves."""
     curves = {key: finite(frame[column]) for key, frame in frames.items()}
-    known = np.concatenate([np.empty(0), *(curve[np.isfinite(curve)] for curve in curves.values())])
+    known = np.concatenate([np.zeros(0), *(curve[np.isfinite(curve)] for curve in curves.values())])
     near = CLOSE * float(np.ptp(known)) if known.size else 0.0
     found: dict[str, list[str]] = {}
     for key, curve in curves.items():
         for first, covered in found.items():
             count = min(len(curve), len(curves[first]))
-            places = [along(frames[one], x)[:count] for one in (key, first)]
+            at, its = along(frames[key], x)[:count], along(frames[first], x)[:count]
             if (
                 count
-                and np.array_equal(places[0], places[1])
+                and np.array_equal(at, its)
                 and np.allclose(curve[:count], curves[first][:count], 0, near, equal_nan=True)
             ):
                 covered.append(key)
