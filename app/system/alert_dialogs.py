@@ -3,6 +3,8 @@ password is entered here and never shown again."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from ganboard.app import auth, errors
@@ -136,13 +138,14 @@ def rule(context: Context, present: AlertRule | None) -> None:
             "Channel",
             ids,
             ids.index(present.channel_id) if present and present.channel_id in ids else 0,
-            format_func=names.get,
+            format_func=names.__getitem__,
         )
         if not st.form_submit_button("Save", type="primary", **auth.writer()):
             return
     with errors.sentences():
         whole = typed.whole("Minutes", minutes, 1, configuration.MAX_MINUTES) if minutes else None
-        values = {"event": event, "condition": condition, "minutes": whole, "sought": sought}
+        values: dict[str, Any] = {"event": event, "condition": condition, "minutes": whole}
+        values["sought"] = sought
         to = channels.find(context.engine, channel_id)
         if present:
             configuration.change_rule(context, present, to, **values)

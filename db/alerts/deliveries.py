@@ -244,7 +244,7 @@ def _due() -> tuple[ColumnElement[bool], ...]:
 
 def _open() -> tuple[ColumnElement[bool], ...]:
     paused_until = col(AlertChannel.paused_until)
-    return col(AlertChannel.enabled), or_(paused_until.is_(None), paused_until <= now())
+    return col(AlertChannel.enabled).is_(True), or_(paused_until.is_(None), paused_until <= now())
 
 
 def _claimed(claimed: Claim) -> tuple[ColumnElement[bool], ...]:

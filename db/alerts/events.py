@@ -24,8 +24,11 @@ class Happened:
 
 def after(engine: Engine, event_id: int, *, limit: int) -> list[Happened]:
     """The events with higher numbers, in their order."""
-    columns = (Event.id, Event.run_id, Event.text)
-    statement = select(*columns).where(col(Event.id) > event_id).order_by(col(Event.id))  # type: ignore[call-overload]
+    statement = (
+        select(col(Event.id), Event.run_id, Event.text)
+        .where(col(Event.id) > event_id)
+        .order_by(col(Event.id))
+    )
     with reading(engine) as session:
         return [Happened(*row) for row in session.execute(statement.limit(limit))]
 
