@@ -49,7 +49,8 @@ def handle(context: Context, page: str) -> None:
 
 def taken() -> str | None:
     """The key of the page that was pressed just now; the page does what it means."""
-    return st.session_state.pop(PRESSED, None)
+    pressed: str | None = st.session_state.pop(PRESSED, None)
+    return pressed
 
 
 def _pages() -> list[Command]:
