@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ganboard.db.curves import series, timeline
 from ganboard.db.errors import NotAllowed
 from ganboard.db.models import Run
-from ganboard.db.runs import queries, series, timeline
+from ganboard.db.runs import queries
 from ganboard.gan.config import parse
 from ganboard.gan.diagnosis.explain import Explanation, explain
 from ganboard.gan.diagnosis.trace import Evaluations, Trace

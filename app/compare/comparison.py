@@ -16,8 +16,9 @@ from sqlalchemy import Engine
 from ganboard.app import navigation
 from ganboard.app.compare import conclusion
 from ganboard.app.compare.grouping import Grouping
+from ganboard.db.curves import series
 from ganboard.db.models import Run
-from ganboard.db.runs import queries, runtime_estimation, series
+from ganboard.db.runs import queries, runtime_estimation
 from ganboard.gan.quality.declared import METRICS
 from ganboard.gan.settings.features import Source, conflict, recorded, was_evaluated
 from ganboard.worker import formatting
@@ -60,7 +61,7 @@ class Compared:
 
     def headline(self, evaluated: pd.DataFrame) -> str:
         """The main metric of the baseline's model, or of the first run whose main metric was
-        measured if that one was not; `evaluated` is of `db.runs.series.quality_frame`."""
+        measured if that one was not; `evaluated` is of `db.curves.series.quality_frame`."""
         names = [headline(run.config) for run in (self.baseline, *self.runs)]
         return next((name for name in names if evaluated[name].notna().any()), names[0])
 
@@ -110,8 +111,8 @@ def by_run(compared: Compared, frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def speeds(epochs: Arrays) -> dict[str, tuple[float | None, float | None]]:
-    """Medians of the seconds per epoch and the images per second in `db.runs.series.speeds`, by run
-    id; None before the first epoch."""
+    """Medians of the seconds per epoch and the images per second in `db.curves.series.speeds`, by
+    run id; None before the first epoch."""
     return {
         run_id: (_median(values[:, 0]), _median(values[:, 1])) for run_id, values in epochs.items()
     }
@@ -134,8 +135,8 @@ def draw_head(engine: Engine, compared: Compared) -> None:
 
 
 def draw_conclusion(compared: Compared, epochs: Arrays, evaluated: Arrays, now: datetime) -> None:
-    """The sentences; `epochs` are of `db.runs.series.speeds`, `evaluated` of
-    `db.runs.series.evaluated`."""
+    """The sentences; `epochs` are of `db.curves.series.speeds`, `evaluated` of
+    `db.curves.series.evaluated`."""
     labels, results = compared.labels(), []
     for run in compared.runs:
         rates = epochs[run.id][:, 1]

@@ -14,7 +14,7 @@ from ganboard.app.compare.comparison import Compared, by_run, speeds
 from ganboard.app.run import devices
 from ganboard.app.run.quality import seconds_to, threshold_control
 from ganboard.app.widgets.live_plotly import live_plotly
-from ganboard.db.runs import series
+from ganboard.db.curves import series
 from ganboard.gan.quality.declared import METRICS
 from ganboard.worker.figures import compare, timings
 
@@ -140,7 +140,7 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
 
 
 def medians(measures: pd.DataFrame, name: str) -> dict[str, float]:
-    """Median over the epochs of one column of `db.runs.series.measures_frame`, by run id; runs
+    """Median over the epochs of one column of `db.curves.series.measures_frame`, by run id; runs
     without it are left out."""
     return {
         str(run_id): float(value)

@@ -30,7 +30,7 @@ def quality(
     log_y: bool,
     title: str,
 ) -> go.Figure:
-    """A metric of the runs `among`, by `db.runs.series.quality_frame` of each."""
+    """A metric of the runs `among`, by `db.curves.series.quality_frame` of each."""
     if compared.grouping and x != "time":
         return means(compared, among, frames, column=measure, x=x, title=title, log_y=log_y)
     own = [one for one in compared.series() if one.run_id in among]

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from ganboard.app.compare import losses
 from ganboard.app.compare.comparison import Compared, by_run, speeds
 from ganboard.app.run.quality import best
-from ganboard.db.runs import series
+from ganboard.db.curves import series
 from ganboard.gan.quality.declared import METRICS
 from ganboard.gan.settings.features import recorded
 from ganboard.worker.interchange.export import safe_cell

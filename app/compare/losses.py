@@ -16,7 +16,7 @@ from ganboard.app.compare import curves
 from ganboard.app.compare.comparison import Compared, by_run
 from ganboard.app.run.charts import LossOptions, loss_controls
 from ganboard.app.widgets.live_plotly import live_plotly
-from ganboard.db.runs import reduction, series
+from ganboard.db.curves import reduction, series
 from ganboard.worker.figures import compare
 from ganboard.worker.figures.template import NETS
 

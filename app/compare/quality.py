@@ -12,11 +12,11 @@ from sqlalchemy import Engine
 from ganboard.app import navigation
 from ganboard.app.compare import curves
 from ganboard.app.compare.comparison import Compared, by_run, runs_table
-from ganboard.app.run import evaluation
 from ganboard.app.run.charts import axis_control
 from ganboard.app.run.quality import CAPTION, best, caption, seconds_to, threshold_control
+from ganboard.app.run.requested import evaluation
 from ganboard.app.widgets.live_plotly import live_plotly
-from ganboard.db.runs import series
+from ganboard.db.curves import series
 from ganboard.gan.quality.declared import METRICS
 from ganboard.gan.settings.features import recorded
 from ganboard.worker import formatting

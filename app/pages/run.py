@@ -22,12 +22,11 @@ from ganboard.app.run import (
     log_tab,
     logged,
     notes,
-    prediction,
     quality,
     records,
-    surface,
     timings,
 )
+from ganboard.app.run.requested import prediction, surface
 from ganboard.app.runs import trash as trash_actions
 from ganboard.db.models import ENDED, Run
 from ganboard.db.runs import queries, trash

@@ -5,8 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from ganboard.app import navigation, shortcuts
-from ganboard.app.run import actions, evaluation
+from ganboard.app.run import actions
 from ganboard.app.run.actions import SELECTED
+from ganboard.app.run.requested import evaluation
 from ganboard.app.runs import filters, keys, latest, listing, saved_views
 from ganboard.app.runs import table as runs_table
 from ganboard.app.runs import trash as trash_actions

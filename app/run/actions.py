@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ganboard.app import auth, errors, navigation
-from ganboard.app.run import evaluation
+from ganboard.app.run.requested import evaluation
 from ganboard.db.models import ACTIVE, ENDED, Run
 from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import queries, trash

@@ -11,8 +11,8 @@ from sqlalchemy import Engine
 
 from ganboard.app.run.cache import by_epoch, by_step
 from ganboard.app.widgets.live_plotly import Chart, live_plotly
+from ganboard.db.curves import reduction, series
 from ganboard.db.models import ENDED, Run
-from ganboard.db.runs import reduction, series
 from ganboard.gan.settings import registry
 from ganboard.worker.figures import histograms, losses, path, system
 from ganboard.worker.figures.template import AXES, Axis

@@ -11,8 +11,9 @@ from sqlalchemy import Engine
 from ganboard.app import navigation
 from ganboard.app.run.cache import by_epoch
 from ganboard.app.widgets.live_plotly import Chart
+from ganboard.db.curves import series
 from ganboard.db.models import ENDED, Run
-from ganboard.db.runs import queries, series
+from ganboard.db.runs import queries
 from ganboard.gan.diagnosis.explain import Explanation
 from ganboard.gan.diagnosis.trace import Finding, Kind
 from ganboard.gan.quality.declared import METRICS

@@ -12,8 +12,9 @@ from sqlalchemy import Engine
 from ganboard.app import navigation
 from ganboard.app.run.charts import nothing
 from ganboard.app.run.quality import best
+from ganboard.db.curves import series
 from ganboard.db.models import Run
-from ganboard.db.runs import queries, series
+from ganboard.db.runs import queries
 from ganboard.gan.config import has_latent_space
 from ganboard.gan.events import REAL_IMAGES
 from ganboard.gan.quality.declared import METRICS

@@ -8,8 +8,8 @@ from sqlalchemy import Engine
 from ganboard.app.run.cache import by_step
 from ganboard.app.run.charts import LossOptions, events_if, nothing
 from ganboard.app.widgets.live_plotly import Chart
+from ganboard.db.curves import logged
 from ganboard.db.models import Run
-from ganboard.db.runs import logged
 from ganboard.worker import formatting
 from ganboard.worker.figures import losses as figures
 

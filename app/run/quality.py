@@ -10,13 +10,13 @@ import pandas as pd
 import streamlit as st
 from sqlalchemy import Engine
 
-from ganboard.app.run import evaluation
 from ganboard.app.run.cache import by_epoch
 from ganboard.app.run.charts import axis_control, events_control, events_if
+from ganboard.app.run.requested import evaluation
 from ganboard.app.run.status import tiles
 from ganboard.app.widgets.live_plotly import Chart
+from ganboard.db.curves import series
 from ganboard.db.models import ENDED, Run
-from ganboard.db.runs import series
 from ganboard.gan.quality.declared import METRICS
 from ganboard.gan.quality.declared import charts as charts_of
 from ganboard.gan.quality.metrics import seconds_to_quality
@@ -48,7 +48,7 @@ class Best:
 
 
 def best(frame: pd.DataFrame, measure: str = "fid") -> Best | None:
-    """Of one run's `db.runs.series.quality_frame`; None without a finite `measure`, a headline."""
+    """Of one run's `db.curves.series.quality_frame`; None without a finite `measure`."""
     finite = frame[frame[measure].abs() < math.inf].sort_values(measure, kind="stable")
     if finite.empty:
         return None
@@ -94,7 +94,7 @@ def suggested(frame: pd.DataFrame, measure: str = "fid") -> float | None:
 
 
 def seconds_to(frame: pd.DataFrame, goal: float | None, measure: str = "fid") -> float | None:
-    """Seconds of training until the headline of one run's `db.runs.series.quality_frame` was at
+    """Seconds of training until the headline of one run's `db.curves.series.quality_frame` was at
     most `goal`; None if it never was."""
     if goal is None or frame.empty:
         return None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from ganboard.db.curves import logged
 from ganboard.db.models import ACTIVE, Run
-from ganboard.db.runs import logged
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 

@@ -14,8 +14,8 @@ from ganboard.app.run.cache import by_epoch, by_step
 from ganboard.app.run.charts import axis_control, events_control, events_if, nothing
 from ganboard.app.run.status import tiles
 from ganboard.app.widgets.live_plotly import Chart
+from ganboard.db.curves import series
 from ganboard.db.models import Run
-from ganboard.db.runs import series
 from ganboard.gan.events import FACTS, MEASURES, SERIES, UNLISTED
 from ganboard.worker import formatting
 from ganboard.worker.figures import rates, timings

@@ -10,24 +10,22 @@ from __future__ import annotations
 
 import io
 import logging
-import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from functools import wraps
-from itertools import islice
 from pathlib import Path
 from threading import BoundedSemaphore
-from typing import BinaryIO
 
 from PIL import Image
 from sqlalchemy.exc import DBAPIError
 from starlette.background import BackgroundTask
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ganboard.app.navigation import context
+from ganboard.app.web import responses
 from ganboard.db.errors import BadSearch, UnknownRun
 from ganboard.db.ids import is_id
 from ganboard.db.models import STATUSES, Run
@@ -35,7 +33,7 @@ from ganboard.db.runs import listing, queries, search
 from ganboard.gan.settings.metadata import all_defaults
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
-from ganboard.worker.interchange.document import encode, live_document, summaries
+from ganboard.worker.interchange.document import live_document, summaries
 from ganboard.worker.interchange.export import TABLES as EXPORTED
 from ganboard.worker.interchange.export import (
     ExportFailed,
@@ -51,8 +49,6 @@ LISTED = 50  # default limit of /api/runs
 MAX_LISTED = 1000
 MAX_SCALE = 16
 MAX_THUMBNAIL = 512
-LINES = 2000  # of a table that are sent together
-PIECE = 1 << 16  # bytes of a log that are sent together
 FOREVER = "private, max-age=31536000, immutable"
 A_WHILE = "private, max-age=3600"
 _EPOCH = re.compile(r"-?\d{1,9}", re.ASCII)
@@ -78,14 +74,14 @@ def responding(respond: Callable[[Context, Request], Response]) -> Respond:
         try:
             return respond(context(), request)
         except (BadRequest, BadSearch) as error:
-            return _error(400, str(error))
+            return responses.error(400, str(error))
         except (UnknownRun, ExportFailed) as error:
-            return _error(404, str(error))
+            return responses.error(404, str(error))
         except (Busy, *CLEAR_ERRORS) as error:
-            return _error(503, str(error))
+            return responses.error(503, str(error))
         except DBAPIError as error:
             logger.warning("The database refused a statement", exc_info=error)
-            return _error(
+            return responses.error(
                 503,
                 "The database is unavailable. Check that it is running and that its disk is not"
                 " full.",
@@ -122,13 +118,13 @@ def list_runs(context: Context, request: Request) -> Response:
     found = [
         run.id for run in search.matching(runs, tests) if not statuses or run.status in statuses
     ]
-    return _json(summaries(context, queries.get_runs(context.engine, found[:limit])))
+    return responses.json(summaries(context, queries.get_runs(context.engine, found[:limit])))
 
 
 @responding
 def one_run(context: Context, request: Request) -> Response:
     """A run with its epochs and evaluations, as `ganboard show --json` prints it."""
-    return _json(live_document(context, _run(context, request)))
+    return responses.json(live_document(context, _run(context, request)))
 
 
 @responding
@@ -138,9 +134,9 @@ def table(context: Context, request: Request) -> Response:
     if name not in TABLES:
         raise UnknownRun(f"There is no table {name[:40]!r}: choose from {', '.join(TABLES)}.")
     return StreamingResponse(
-        _chunks(TABLES[name](context, run)),
+        responses.chunks(TABLES[name](context, run)),
         media_type="text/csv",
-        headers=_named(f"{run.id}-{name}"),
+        headers=responses.named(f"{run.id}-{name}"),
     )
 
 
@@ -197,7 +193,9 @@ def log(context: Context, request: Request) -> Response:
     except FileNotFoundError:
         raise UnknownRun(f"Run {run.id} has no log on this machine.") from None
     return StreamingResponse(
-        _pieces(file), media_type="text/plain; charset=utf-8", headers=_named(f"{run.id}.log")
+        responses.pieces(file),
+        media_type="text/plain; charset=utf-8",
+        headers=responses.named(f"{run.id}.log"),
     )
 
 
@@ -235,7 +233,7 @@ def _packed(pack: Callable[[Path], None], name: str) -> Response:
     return FileResponse(
         path,
         media_type="application/zip",
-        headers=_named(name),
+        headers=responses.named(name),
         background=BackgroundTask(folder.cleanup),
     )
 
@@ -255,42 +253,6 @@ def _reduced(png: bytes, height: int) -> bytes:
         image.thumbnail((image.width, height))
         image.save(buffer, "PNG")
     return buffer.getvalue()
-
-
-def _chunks(lines: Iterable[str]) -> Iterator[str]:
-    rest = iter(lines)
-    while chunk := "".join(islice(rest, LINES)):
-        yield chunk
-
-
-def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    """What the file holds now; a run may write faster than somebody reads."""
-    with file:
-        left = file.seek(0, os.SEEK_END)
-        file.seek(0)
-        while left > 0 and (piece := file.read(min(left, PIECE))):
-            left -= len(piece)
-            yield piece
-
-
-def _named(name: str) -> dict[str, str]:
-    return {
-        "Content-Disposition": f'attachment; filename="{name}"',
-        "Cache-Control": "no-store",
-        "X-Content-Type-Options": "nosniff",
-    }
-
-
-def _json(content: object) -> Response:
-    return Response(
-        encode(content), media_type="application/json", headers={"Cache-Control": "no-store"}
-    )
-
-
-def _error(status: int, sentence: str) -> Response:
-    return JSONResponse(
-        {"error": sentence}, status_code=status, headers={"Cache-Control": "no-store"}
-    )
 
 
 ROUTES = [

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from sqlalchemy import update
 from sqlmodel import Session, col
 
+from ganboard.db.curves import series
 from ganboard.db.models import Epoch, Run, SystemSample
-from ganboard.db.runs import commands, queries, reports, series
+from ganboard.db.runs import commands, queries, reports
 from ganboard.worker.context import Context
 from ganboard.worker.interchange.document import complete_document, encode
 from ganboard.worker.interchange.export import TABLES

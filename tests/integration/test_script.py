@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ganboard.db.runs import logged, queries
+from ganboard.db.curves import logged
+from ganboard.db.runs import queries
 from ganboard.worker.context import open_context
 from tests.polling import wait_until
 from tests.processes import below

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from ganboard.db.curves import series
 from ganboard.db.engine import make_engine
 from ganboard.db.migrate import upgrade
 from ganboard.db.models import STATUSES
-from ganboard.db.runs import queries, series
+from ganboard.db.runs import queries
 from ganboard.worker.context import Context
 from tests.scale import measure
 from tests.scale.plan import NOT_FINITE, Size, plan

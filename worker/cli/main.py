@@ -18,7 +18,6 @@ from ganboard.worker.cli import (
     alerts,
     backup,
     data,
-    evaluate,
     firstday,
     launch,
     models,
@@ -29,13 +28,13 @@ from ganboard.worker.cli import (
     runs,
     serve,
     study,
-    surface,
     sweep,
     trash,
     verify,
 )
 from ganboard.worker.cli import annotations as annotations_cli
 from ganboard.worker.cli.options import AsJson, open_database
+from ganboard.worker.cli.requests import evaluate, surface
 
 app = typer.Typer(
     cls=output.Commands,

@@ -121,7 +121,7 @@ def quality(
     title: str = "",
 ) -> go.Figure:
     """One measure of quality of every run over each other; frames by run id with the columns of
-    `db.runs.series.quality_frame`. The `title` is that of the axis, if not the measure's label."""
+    `db.curves.series.quality_frame`. The `title` is that of the axis; else the measure's label."""
     plot = course(x, title or METRICS[measure].label, log_y=log_y, height=360, showlegend=True)
     entries = {entry.run_id: entry for entry in series}
     for run_id, line in _lines(series, frames, measure, x).items():

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from ganboard.db.runs import reduction
+from ganboard.db.curves import reduction
 from ganboard.worker.figures.curves import draw_range, label_ends
 from ganboard.worker.figures.palette import CATEGORICAL
 from ganboard.worker.figures.template import (
@@ -39,11 +39,11 @@ def steps(
     robust: bool = False,
     events: pd.DataFrame | None = None,
 ) -> go.Figure:
-    """Loss of every step, from `db.runs.series.step_losses`; if `smoothed`, its
+    """Loss of every step, from `db.curves.series.step_losses`; if `smoothed`, its
     smoothed course over the range of the raw losses.
 
     `robust` lets the y axis show the 1st to 99th percentile of all steps; `events` are those of
-    `db.runs.series.events_frame`.
+    `db.curves.series.events_frame`.
     """
     plot = course(x, "Loss per step", log_x=log_x, log_y=log_y)
     at = along(frame, x)
@@ -76,7 +76,7 @@ def epochs(
     robust: bool = False,
     events: pd.DataFrame | None = None,
 ) -> go.Figure:
-    """Mean loss of each epoch, from `db.runs.series.epochs_frame` of one run, at the epoch's end;
+    """Mean loss of each epoch, from `db.curves.series.epochs_frame` of one run, at the epoch's end;
     options as those of `steps`."""
     plot = course(x, "Mean loss per epoch", log_x=log_x, log_y=log_y)
     rows = thin(frame)
@@ -109,11 +109,11 @@ def metric(
     robust: bool = False,
     events: pd.DataFrame | None = None,
 ) -> go.Figure:
-    """Values of a metric from `db.runs.logged.frame`; smoothed over the points that are drawn, with
-    the range of the raw ones behind.
+    """Values of a metric from `db.curves.logged.frame`; smoothed over the points that are drawn,
+    with the range of the raw ones behind.
 
     `robust` lets the y axis show the 1st to 99th percentile; `events` are those of
-    `db.runs.series.events_frame`.
+    `db.curves.series.events_frame`.
     """
     title = {"title": {"text": plain(name)}, "margin": {"t": 40}}
     plot = course(x, "", log_x=log_x, log_y=log_y, height=METRIC_HEIGHT, showlegend=False, **title)

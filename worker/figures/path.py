@@ -41,7 +41,7 @@ def extent(values: npt.NDArray[np.float64]) -> list[float]:
 
 
 def descent(frame: pd.DataFrame, *, net: str, dimensions: int = 3) -> go.Figure:
-    """The path of one network ("g" or "d") over the epochs of `db.runs.series.epochs_frame`.
+    """The path of one network ("g" or "d") over the epochs of `db.curves.series.epochs_frame`.
 
     x and y: two seeded random projections of the weights minus their initial value, so the path
     begins at the origin; z, or the colour in two dimensions: the mean loss of the epoch.

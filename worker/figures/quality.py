@@ -34,7 +34,7 @@ def course(
     log_y: bool = False,
     events: pd.DataFrame | None = None,
 ) -> go.Figure:
-    """Some measures of `db.runs.series.quality_frame` of one run over its course; what is not
+    """Some measures of `db.curves.series.quality_frame` of one run over its course; what is not
     finite is a gap."""
     labels = [METRICS[name].label for name in names]
     title = labels[0] if len(labels) > 2 else " and ".join(labels)

@@ -22,7 +22,7 @@ def rates(
     events: pd.DataFrame | None = None,
 ) -> go.Figure:
     """Nominal and effective rates of both networks on a logarithmic axis, from
-    `db.runs.series.step_series`; what is not positive is a gap."""
+    `db.curves.series.step_series`; what is not positive is a gap."""
     plot = course(x, "Learning rate", log_x=log_x, log_y=True, height=460, showlegend=True)
     plot.update_yaxes(exponentformat="e")
     at = along(frame, x)

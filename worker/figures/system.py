@@ -15,7 +15,7 @@ _HEIGHT = 280
 
 def load(frame: pd.DataFrame, events: pd.DataFrame | None = None) -> go.Figure:
     """Percent of the machine's processors, of its memory and, where there is one, of the GPU, from
-    `db.runs.series.samples_frame`."""
+    `db.curves.series.samples_frame`."""
     plot = course("time", "Use of the machine (%)", height=_HEIGHT, showlegend=True)
     plot.update_yaxes(range=[0, 105])
     columns = (("cpu_percent", "Processors"), ("memory_percent", "Memory"), ("gpu_percent", "GPU"))

@@ -199,7 +199,7 @@ def draw_not_finite(plot: go.Figure, x: Any, *series: Any) -> None:
 
 def draw_events(plot: go.Figure, events: pd.DataFrame, x: Axis) -> None:
     """A thin line for each event, with its text on hover; `events` is
-    `db.runs.series.events_frame`.
+    `db.curves.series.events_frame`.
 
     Events within a 200th of the axis share a line, which has the colour of the worst of them.
     """

@@ -28,7 +28,7 @@ _QUANTILES = (
 
 
 def shares(frame: pd.DataFrame) -> dict[str, float]:
-    """Share of each of PARTS in all measured time, from `db.runs.series.measures_frame`; empty
+    """Share of each of PARTS in all measured time, from `db.curves.series.measures_frame`; empty
     where none was measured."""
     sums = {name: float(frame[name].sum()) for name, _ in PARTS if name in frame}
     whole = sum(sums.values())
@@ -47,7 +47,7 @@ def bottleneck(shares: Mapping[str, float]) -> str:
 def seconds(frame: pd.DataFrame) -> go.Figure:
     """Seconds of each epoch as stacked bars: where they went, and on top tracing and compiling.
 
-    `frame` has the columns of `db.runs.series.epochs_frame` and those of `measures_frame` that
+    `frame` has the columns of `db.curves.series.epochs_frame` and those of `measures_frame` that
     there are; where computing was not measured apart, the whole of the training steps is one part.
     """
     known = (

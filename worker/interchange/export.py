@@ -15,8 +15,9 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 import numpy as np
 import orjson
 
+from ganboard.db.curves import timeline
 from ganboard.db.models import Run
-from ganboard.db.runs import queries, timeline
+from ganboard.db.runs import queries
 from ganboard.gan.checkpoint import reader
 from ganboard.gan.config import model_of
 from ganboard.gan.events import MEASURES, REAL_IMAGES, SERIES
@@ -189,7 +190,7 @@ def events_csv(context: Context, run: Run) -> Iterator[str]:
 
 def logged_csv(context: Context, run: Run) -> Iterator[str]:
     """The lines of logged.csv: one row per value that a script logged."""
-    from ganboard.db.runs import logged  # with pandas, which no other table needs
+    from ganboard.db.curves import logged  # with pandas, which no other table needs
 
     rows = (
         {"name": safe_cell(name), "step": step, "time": time, "value": value}

@@ -13,11 +13,12 @@ from sqlalchemy.exc import OperationalError
 
 from ganboard.db import engine as module
 from ganboard.db import heartbeats
+from ganboard.db.curves import series
 from ganboard.db.engine import clear_errors, make_engine, reading, writing
 from ganboard.db.errors import Unreachable
 from ganboard.db.migrate import upgrade
 from ganboard.db.models import Run
-from ganboard.db.runs import commands, expiry, listing, queries, series
+from ganboard.db.runs import commands, expiry, listing, queries
 from tests.unit.db.stored_runs import (
     IN_FORK,
     STEPS,

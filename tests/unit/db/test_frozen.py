@@ -23,9 +23,10 @@ from sqlmodel import SQLModel
 from sqlmodel.sql.sqltypes import UTCDateTime
 
 from ganboard.db import heartbeats, migrate, replacement, requests, stats, studies, transfer
+from ganboard.db.curves import series, timeline
 from ganboard.db.engine import make_engine
 from ganboard.db.runs import annotations as run_annotations
-from ganboard.db.runs import listing, notifications, past_runs, queries, series, timeline, trash
+from ganboard.db.runs import listing, notifications, past_runs, queries, trash
 from tests.frozen.make import frozen, revisions, upgrade_to
 from tests.frozen.rows import EPOCHS, RUNS
 from tests.unit.db.stored_runs import IN_FORK

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ganboard.db.curves import reduction, series
 from ganboard.db.models import Run
-from ganboard.db.runs import reduction, series
 from ganboard.gan.quality.declared import METRICS
 from ganboard.gan.settings.features import conflict, recorded
 from ganboard.worker.figures import study, study_losses

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ganboard.db.curves import series
 from ganboard.db.models import Run
-from ganboard.db.runs import series
 from ganboard.worker.figures import study_losses
 from ganboard.worker.studies.results.study_data import (
     NOT_HERE,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ganboard.db.runs import series
+from ganboard.db.curves import series
 from ganboard.gan.events import MEASURES
 from ganboard.worker import formatting
 from ganboard.worker.figures import timings

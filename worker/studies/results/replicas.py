@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ganboard.db.runs import series
+from ganboard.db.curves import series
 from ganboard.gan.config import diff
 from ganboard.gan.studies import reference_results, scaling_laws
 from ganboard.worker.figures import study

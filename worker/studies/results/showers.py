@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from ganboard.db.runs import series
+from ganboard.db.curves import series
 from ganboard.gan.config import model_of
 from ganboard.gan.models.gan3d.validation import VALIDATION
 from ganboard.gan.quality.declared import METRICS, OF_MODEL

@@ -12,8 +12,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from sqlalchemy import Engine
 
+from ganboard.db.curves import series
 from ganboard.db.models import Run
-from ganboard.db.runs import past_runs, series
+from ganboard.db.runs import past_runs
 from ganboard.db.runs.runtime_estimation import placed
 from ganboard.gan.config import model_of
 from ganboard.gan.data import revision
@@ -120,7 +121,7 @@ class StudyData:
 
     @cached_property
     def epochs(self) -> dict[str, pd.DataFrame]:
-        """`db.runs.series.epochs_frame` of each run."""
+        """`db.curves.series.epochs_frame` of each run."""
         frame = series.epochs_frame(self.engine, [run.id for run in self.runs])
         return {str(run_id): rows for run_id, rows in frame.groupby("run_id")}
 

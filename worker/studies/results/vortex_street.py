@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from ganboard.db.runs import series
+from ganboard.db.curves import series
 from ganboard.gan.config import model_of
 from ganboard.gan.quality.declared import METRICS
 from ganboard.gan.studies import reference_results

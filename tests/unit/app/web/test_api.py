@@ -129,8 +129,8 @@ def test_every_step_has_its_times(make_run: MakeRun) -> None:
 
 
 def test_long_tables_are_sent_in_parts(context: Context, make_run: MakeRun) -> None:
-    run = make_run(status="running", epochs=0, steps_per_epoch=3 * api.LINES)
-    losses = np.arange(3 * api.LINES, dtype=np.float32)
+    run = make_run(status="running", epochs=0, steps_per_epoch=3 * responses.LINES)
+    losses = np.arange(3 * responses.LINES, dtype=np.float32)
     reports.append_steps(
         context.engine, run_id=run.id, attempt=1, epoch=1, first=0, g_losses=losses, d_losses=losses
     )

@@ -14,7 +14,8 @@ from starlette.applications import Starlette
 
 import ganboard
 from ganboard.app.web import api, reports
-from ganboard.db.runs import commands, logged, queries
+from ganboard.db.curves import logged
+from ganboard.db.runs import commands, queries
 from ganboard.worker.context import Context
 from ganboard.worker.external.limits import MAX_BODY
 from tests.polling import wait_until

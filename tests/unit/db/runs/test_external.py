@@ -12,10 +12,11 @@ from sqlmodel import col
 
 from ganboard.db import stats
 from ganboard.db.clock import now
+from ganboard.db.curves import logged, series
 from ganboard.db.engine import writing
 from ganboard.db.errors import NotAllowed, UnknownRun
 from ganboard.db.models import Run
-from ganboard.db.runs import commands, expiry, external, logged, past_runs, queries, series
+from ganboard.db.runs import commands, expiry, external, past_runs, queries
 from ganboard.db.runs.external import End, Happening, Logged
 
 ID = "mineown234"

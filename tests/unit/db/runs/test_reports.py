@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, event
 
-from ganboard.db.runs import commands, queries, reports, series
+from ganboard.db.curves import series
+from ganboard.db.runs import commands, queries, reports
 from tests.unit.db.stored_runs import (
     STEPS,
     claimed,

@@ -9,8 +9,9 @@ from pathlib import Path
 import orjson
 import pytest
 
+from ganboard.db.curves import logged
 from ganboard.db.models import Run
-from ganboard.db.runs import commands, external, logged, queries
+from ganboard.db.runs import commands, external, queries
 from ganboard.worker.context import Context
 from ganboard.worker.external import importing
 from ganboard.worker.external.recording import BadReport

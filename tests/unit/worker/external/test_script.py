@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import ganboard
+from ganboard.db.curves import logged, series
 from ganboard.db.models import Run
-from ganboard.db.runs import commands, logged, queries, series
+from ganboard.db.runs import commands, queries
 from ganboard.worker.context import Context
 from ganboard.worker.external import importing, script
 from ganboard.worker.external.collector import QUEUE

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ganboard.db.runs.reduction import smooth
+from ganboard.db.curves.reduction import smooth
 from ganboard.worker.figures import losses
 from ganboard.worker.figures.template import Axis
 
 
 def frame(n: int = 50, *, smoothing: float = 0.0, **columns: object) -> pd.DataFrame:
-    """As `db.runs.series.step_losses` gives it."""
+    """As `db.curves.series.step_losses` gives it."""
     step = np.arange(1, n + 1)
     times = {
         "training_seconds": step * 0.5,
@@ -31,7 +31,7 @@ def frame(n: int = 50, *, smoothing: float = 0.0, **columns: object) -> pd.DataF
 
 
 def happened(at: float, level: str = "warning", text: str = "It <b>swings</b>.") -> pd.DataFrame:
-    """As `db.runs.series.events_frame` gives it."""
+    """As `db.curves.series.events_frame` gives it."""
     moment = np.datetime64("2026-01-01T10:00", "ms") + np.timedelta64(int(500 * at), "ms")
     return pd.DataFrame(
         {

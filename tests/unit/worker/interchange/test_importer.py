@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ganboard.db.curves import series
 from ganboard.db.errors import NotAllowed
 from ganboard.db.models import Run
-from ganboard.db.runs import commands, queries, reports, series
+from ganboard.db.runs import commands, queries, reports
 from ganboard.gan.config import parse
 from ganboard.worker.context import Context
 from ganboard.worker.figures import rehearsal

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from ganboard.db.curves import timeline
 from ganboard.db.errors import NotAllowed
 from ganboard.db.models import Run
-from ganboard.db.runs import forks, past_runs, queries, timeline
+from ganboard.db.runs import forks, past_runs, queries
 from ganboard.gan.checkpoint import fork as checkpoints
 from ganboard.gan.checkpoint import reader
 from ganboard.gan.config import ConfigError, parse

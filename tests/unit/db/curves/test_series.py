@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sqlalchemy import Engine
 
+from ganboard.db.curves import reduction, series
 from ganboard.db.models import utc_now
-from ganboard.db.runs import reduction, reports, series
+from ganboard.db.runs import reports
 from tests.unit.db.stored_runs import (
     STEPS,
     finish_epoch,

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, update
 from sqlmodel import col
 
+from ganboard.db.curves import series, timeline
+from ganboard.db.curves.timeline import Timeline
 from ganboard.db.engine import writing
 from ganboard.db.models import Epoch, Event, Run
-from ganboard.db.runs import commands, reports, series, timeline
-from ganboard.db.runs.timeline import Timeline
+from ganboard.db.runs import commands, reports
 from tests.unit.db.stored_runs import STEPS, finish_epoch, start, steps, submitted, training
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

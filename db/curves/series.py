@@ -12,6 +12,7 @@ import pandas as pd
 from sqlalchemy import Engine
 from sqlmodel import col, select
 
+from ganboard.db.curves import logged, reduction, timeline
 from ganboard.db.engine import reading
 from ganboard.db.models import (
     Epoch,
@@ -23,7 +24,6 @@ from ganboard.db.models import (
     StepSeries,
     SystemSample,
 )
-from ganboard.db.runs import logged, reduction, timeline
 
 EPOCH_COLUMNS = [
     "run_id", "epoch", "finished_at", "steps", "images", "g_loss", "d_loss", "seconds",

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from sqlalchemy import Engine
 from sqlmodel import Session, col, select
 
+from ganboard.db.curves import timeline
 from ganboard.db.engine import reading
 from ganboard.db.models import LoggedValues, Run
-from ganboard.db.runs import timeline
 
 if TYPE_CHECKING:  # loaded with the first chart: an export needs neither
     import pandas as pd
@@ -48,7 +48,7 @@ def frame(engine: Engine, run_id: str, name: str, *, points: int = 2000) -> pd.D
     """
     import pandas as pd
 
-    from ganboard.db.runs import reduction
+    from ganboard.db.curves import reduction
 
     with reading(engine) as session:
         steps, times, values = _read(session, run_id, name)
