@@ -92,13 +92,24 @@ def _table(context: Context, choice: Choice, training: bool, states: list[str]) 
     )
     if clicks.opened:
         navigation.open_run(clicks.opened)
-    if clicks.cell != st.session_state.get(CELL):
-        st.session_state[CELL] = clicks.cell
-        if clicks.cell and clicks.cell[0] != preview and choice.place != TRASH:
-            navigation.set_preview_param(clicks.cell[0])
-            st.rerun()
+    if choice.place != TRASH:
+        _follow_focus(clicks.cell)
     if clicks.selected != before:
         st.session_state[SELECTED] = clicks.selected
+        st.rerun()
+
+
+def _follow_focus(cell: tuple[str, str] | None) -> None:
+    """Preview the run of the cell that has the focus, once that has moved."""
+    before = st.session_state.get(CELL)
+    if cell == before:
+        return
+    st.session_state[CELL] = cell
+    # the first focus of a table goes to its first cell, whatever was clicked: a box, a heading
+    if cell is None or (before is None and cell[1] == runs_table.FIRST_COLUMN):
+        return
+    if cell[0] != navigation.preview_param():
+        navigation.set_preview_param(cell[0])
         st.rerun()
 
 

@@ -17,6 +17,7 @@ SPARK_EPOCHS = 60
 SPARK_LEAST = 5  # fewer points are no course
 # on a phone the text is beside the picture and the three metrics are in one row
 STYLE = """
+.st-key-latest { min-height: 190px; }  /* the table stays in place from one preview to the next */
 @media (max-width: 640px) {
   [data-testid="stLayoutWrapper"]:has(> .st-key-latest_words) {
     flex: 1 1 180px; min-width: 0; width: auto;

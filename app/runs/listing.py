@@ -94,7 +94,8 @@ def chosen(context: Context, stored: Stored, choice: Choice) -> tuple[list[Liste
     trash the last deleted first."""
     if choice.place == TRASH:
         trashed = choice.of(_listed(context, models.STATUSES, trash=True))
-        return trashed, runs_table.frame(trashed, tuple(OF_TRASH))
+        # no thumbnails: the API has nothing of what is in the trash
+        return trashed, runs_table.frame(trashed, tuple(OF_TRASH)).drop_columns("Image")
     found, table = _chosen(context, str(context.engine.url), stored.version, choice)
     news = choice.of(stored.going)
     if not news:

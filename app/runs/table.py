@@ -17,6 +17,7 @@ from ganboard.db.models import ENDED
 from ganboard.db.runs.listing import Listed
 
 TO_FID = "To FID"  # there when a distance to reach is given
+FIRST_COLUMN = "Colour"
 FOCUS = "Run"  # the column in which a previewed run has the focus
 ROW, NAME = 40, 240  # pixels: the height of a row, the width of names
 

@@ -358,6 +358,15 @@ def test_when_all_runs_are_in_the_trash_the_list_says_so(
     assert table_ids(open_page(list="Trash")) == [run.id]
 
 
+def test_the_first_focus_of_a_table_previews_nothing(make_run: MakeRun) -> None:
+    """A click on a box or a heading gives it to the first cell."""
+    old, _ = make_run("old"), make_run("new")
+    at = focus_cell(open_page(), old.id, "Colour")
+    assert "preview" not in at.query_params
+    at = focus_cell(at, old.id, "Status")
+    assert at.query_params["preview"] == old.id
+
+
 def test_a_click_on_a_row_previews_its_run(make_run: MakeRun) -> None:
     old, new = make_run("old", epochs=5), make_run("new")
     at = open_page()

@@ -54,7 +54,7 @@ def run_dot(number: int) -> str:
     """A dot in the run's colour, as the address of an SVG picture, for tables."""
     return _address(
         '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20" viewBox="0 0 20 20">'
-        f'<circle cx="10" cy="10" r="5" fill="{run_colour(number)}"/></svg>'
+        f'<circle cx="10" cy="10" r="4" fill="{run_colour(number)}"/></svg>'
     )
 
 

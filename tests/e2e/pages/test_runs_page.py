@@ -252,6 +252,8 @@ def test_a_sorted_table_opens_and_previews_what_was_clicked(
     table = page.get_by_test_id("stDataFrame")
     card = page.locator(".st-key-latest")
     table.click(position={"x": NAME, "y": HEADER / 2})  # by name: alpha, beta, gamma
+    expect(card.locator("strong")).to_have_text("alpha")
+    expect(page).not_to_have_url(re.compile("preview="))
     click(table, 1, STATUS)
     expect(card.locator("strong")).to_have_text("beta", timeout=PATIENCE)
     click(table, 2, NAME)
@@ -325,7 +327,7 @@ def test_a_deleted_run_returns_from_the_trash_by_mouse(
     complaints: list[str],
     shot: Callable[[str], None],
 ) -> None:
-    run = make_run("deleted", epochs=3)
+    run = make_run("a run that is deleted", epochs=3)
     make_run("kept")
     losses = [epoch.g_loss for epoch in queries.epochs(context.engine, run.id)]
     checkpoint = context.settings.run_dir(run.id) / "checkpoints" / "ckpt-12-1" / "state.npz"
