@@ -269,4 +269,6 @@ def _best(base: Result, found: list[Against]) -> str:
     best = max(found, key=lambda entry: -math.inf if entry.gain is None else entry.gain)
     if best.gain is not None and best.gain > 0:
         return f"{speed} The best images come from {best.subject}:{best.quality.partition(':')[2]}."
-    return f"{speed} No run has better images."
+    if all(entry.quality for entry in found):
+        return f"{speed} No run has better images."
+    return f"{speed} Of the runs whose quality can be compared, none has better images."

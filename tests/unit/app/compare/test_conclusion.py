@@ -229,6 +229,9 @@ def test_a_baseline_that_nobody_beats() -> None:
     assert text.headline == "None is faster than the baseline “base”. No run has better images."
     text = said(result("base"), *(result(rate=500, seed=seed) for seed in (1, 2, 3)))
     assert text.headline == "None is faster than the baseline “base”."
+    evaluated = result(fids=np.add(STEADY, 9), rate=500, seed=1)
+    text = said(result("base", fids=STEADY), evaluated, result(rate=500, seed=2))
+    assert "Of the runs whose quality can be compared, none has better images." in text.headline
 
 
 def test_no_epochs_yet() -> None:
