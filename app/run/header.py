@@ -98,9 +98,14 @@ def show(context: Context, run: Run, head: Head, link: Link) -> None:
             help=formatting.STATUS[run.status].meaning,
         )
         if said:
-            colour, icon = ("red", "error") if said[0].startswith(":red") else ("orange", "warning")
+            serious = said[0].startswith(":red")
             many = str(max(1, len(troubles)))
-            st.badge(many, icon=f":material/{icon}:", color=colour, help=formatting.escape(said[1]))
+            st.badge(
+                many,
+                icon=":material/error:" if serious else ":material/warning:",
+                color="red" if serious else "orange",
+                help=formatting.escape(said[1]),
+            )
     with (
         head.numbers,
         st.container(horizontal=True, vertical_alignment="center", gap="medium", key="run_numbers"),
