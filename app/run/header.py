@@ -98,11 +98,12 @@ def show(context: Context, run: Run, head: Head, link: Link) -> None:
             help=formatting.STATUS[run.status].meaning,
         )
         if said:
-            severe = said[0].startswith(":red")
+            serious = said[0].startswith(":red")
+            many = str(max(1, len(troubles)))
             st.badge(
-                str(max(1, len(troubles))),
-                icon=":material/error:" if severe else ":material/warning:",
-                color="red" if severe else "orange",
+                many,
+                icon=":material/error:" if serious else ":material/warning:",
+                color="red" if serious else "orange",
                 help=formatting.escape(said[1]),
             )
     with (

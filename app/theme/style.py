@@ -12,18 +12,18 @@ DANGER = """
 .st-key-delete_confirmed button:enabled { color: #fff; background: #b3261e; }
 """
 
-# the button "Help for ..." of a label covers it, so help is found where one looks for it; dots
-# below the label, instead of an icon, say that there is some
-_WITH_HELP = """:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"],
+# what shows its help itself (app/widgets/help_icons.py): dots below it, instead of an icon, say so;
+# the button "Help for ..." covers it for the keyboard and lets pointers through
+WITH_HELP = """:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"],
   :is([class*="st-key-preset_"], .st-key-run_lines) [data-testid="stMarkdown"])"""
 HELP = f"""
-{_WITH_HELP}:has(.stTooltipIcon) {{ position: relative; width: fit-content; max-width: 100%; }}
-{_WITH_HELP} :has(> .stTooltipIcon) {{ position: static; margin: 0; }}
-{_WITH_HELP} .stTooltipIcon {{ position: absolute; inset: 0; }}
-{_WITH_HELP} .stTooltipIcon :is(.stTooltipHoverTarget, button) {{
+{WITH_HELP}:has(.stTooltipIcon) {{ position: relative; width: fit-content; max-width: 100%; }}
+{WITH_HELP} :has(> .stTooltipIcon) {{ position: static; margin: 0; }}
+{WITH_HELP} .stTooltipIcon {{ position: absolute; inset: 0; pointer-events: none; }}
+{WITH_HELP} .stTooltipIcon :is(.stTooltipHoverTarget, button) {{
   width: 100% !important; height: 100%;
 }}
-{_WITH_HELP} .stTooltipIcon svg {{ display: none; }}
+{WITH_HELP} .stTooltipIcon svg {{ display: none; }}
 :is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]):has(.stTooltipIcon) p {{
   text-decoration: underline dotted color-mix(in srgb, currentColor 45%, transparent);
   text-underline-offset: .25em;

@@ -1,39 +1,43 @@
-"""The label of a widget shows its help; app/theme/style.py lets the help's button cover it.
+"""A label shows its help when a pointer is on it; the keyboard reaches the help's button.
 
-A click with the mouse does what it does on any label, a finger only opens the help. Streamlit 1.67
-has the button inside the label, which takes any press within it as its own.
+Streamlit 1.67 shows the help of a button with a "?" beside the label, forty of them on one page.
+app/theme/style.py lets that button cover the label without the "?", and pointers pass through it,
+so that a click on the label does what it does on any label.
 """
 
 from __future__ import annotations
 
+import orjson
 import streamlit as st
 
-# The listener on a switch's label comes after the button, which shows its help, and before React's
-# own listener at the root, which would press the switch.
-_JS = """
-const HELP = ".stTooltipIcon";
+from ganboard.app.theme import style
 
-function keep(event) {
-  if (event.pointerType === "mouse") return;
-  const label = event.target.closest?.(`[data-testid=stCheckbox] label ${HELP}`)?.closest("label");
-  label?.addEventListener(event.type, (same) => same.stopPropagation(), { once: true });
+# React makes pointerenter and pointerleave of these events
+_JS = (
+    f"""const LABEL = {orjson.dumps(style.WITH_HELP).decode()};
+"""
+    + """
+let target = null;
+
+function tell(type, event) {
+  target?.dispatchEvent(new PointerEvent(type, { bubbles: true, pointerType: event.pointerType }));
 }
 
-function pass(event) {
-  if (event.pointerType !== "mouse") return;
-  const label = event.target.closest?.(HELP)?.closest("[data-testid=stWidgetLabel][for]");
-  if (label) document.getElementById(label.getAttribute("for"))?.focus();
+function follow(event) {
+  const label = event.target.closest?.(LABEL);
+  const found = label?.querySelector(".stTooltipHoverTarget") ?? null;
+  if (found === target) return;
+  tell("pointerout", event);
+  target = found;
+  tell("pointerover", event);
 }
 
 export default function () {
-  window.addEventListener("pointerdown", keep, true);
-  window.addEventListener("click", pass, true);
-  return () => {
-    window.removeEventListener("pointerdown", keep, true);
-    window.removeEventListener("click", pass, true);
-  };
+  window.addEventListener("pointerover", follow);
+  return () => window.removeEventListener("pointerover", follow);
 }
 """
+)
 
 _mount = st.components.v2.component("ganboard_help_icons", html="<span></span>", js=_JS)
 
