@@ -22,7 +22,7 @@ HINTS = {
     "webhook": "https://example.org/hook",
 }
 SECURITIES = {"starttls": "STARTTLS", "tls": "TLS", "none": "None (this machine)"}
-KEPT = "Leave empty to keep the present one"
+KEPT = "Unchanged"
 
 
 @st.dialog("Channel", icon=":material/campaign:")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from ganboard.app import auth, errors
 from ganboard.app.system import alert_dialogs
@@ -46,75 +48,73 @@ def show(context: Context) -> None:
             " finishes, diverges, collapses, reaches a metric or makes no progress."
         )
         return
+    st.subheader("Channels", anchor=False)
     for one in found:
         _channel(context, one)
+    st.subheader("Rules", anchor=False)
     in_order = rules.listed(context.engine)
     names = {one.id: one.name for one in found}
     for rule in in_order:
         _rule(context, rule, names.get(rule.channel_id, ""))
     if not in_order:
         st.caption("There are no rules yet, so nothing is sent.")
+    st.subheader("Latest deliveries", anchor=False)
     st.fragment(_deliveries, run_every=TICK_SECONDS, key="alert_deliveries")(context, names)
 
 
 def _channel(context: Context, one: AlertChannel) -> None:
-    with _row(f"channel_{one.id}"):
-        off = "" if one.enabled else " :gray-badge[Off]"
-        st.markdown(
-            f"**{formatting.escape(one.name)}** {listing.KINDS[one.kind]},"
-            f" {formatting.escape(one.masked)}{off}",
-            width="stretch",
-        )
-        if st.button(
-            "Test",
-            icon=":material/send:",
-            key=f"test_{one.id}",
-            **auth.writer("Send a test message to this channel now."),
-        ):
+    off = "" if one.enabled else " :gray-badge[Off]"
+    told = f"**{formatting.escape(one.name)}** {listing.KINDS[one.kind]}, "
+    with _row(f"{told}{formatting.escape(one.masked)}{off}"):
+        about = "Send a test message to this channel now."
+        if _button("Test", ":material/send:", f"test_{one.id}", about):
             _test(context, one)
-        if st.button("Edit", icon=":material/edit:", key=f"edit_{one.id}", **auth.writer()):
+        if _button("Edit", ":material/edit:", f"edit_{one.id}"):
             alert_dialogs.channel(context, one)
         if _switch(one.id, on=one.enabled):
             with errors.sentences():
                 channels.switch(context.engine, one.id, on=not one.enabled)
                 st.rerun()
-        if _remove(one.id):
+        if _button("Remove", ":material/delete:", f"delete_{one.id}"):
             alert_dialogs.remove_channel(context, one)
 
 
 def _rule(context: Context, one: AlertRule, channel_name: str) -> None:
-    with _row(f"rule_{one.id}"):
-        off = "" if one.enabled else " :gray-badge[Off]"
-        st.markdown(
-            f"{formatting.escape(listing.sentence(one))} :material/arrow_forward:"
-            f" **{formatting.escape(channel_name)}**{off}",
-            width="stretch",
-        )
-        if st.button("Edit", icon=":material/edit:", key=f"edit_{one.id}", **auth.writer()):
+    off = "" if one.enabled else " :gray-badge[Off]"
+    about = formatting.escape(listing.sentence(one))
+    to = formatting.escape(channel_name)
+    with _row(f"{about} :material/arrow_forward: **{to}**{off}"):
+        if _button("Edit", ":material/edit:", f"edit_{one.id}"):
             alert_dialogs.rule(context, one)
         if _switch(one.id, on=one.enabled):
             with errors.sentences():
                 rules.switch(context.engine, one.id, on=not one.enabled)
                 st.rerun()
-        if _remove(one.id):
+        if _button("Remove", ":material/delete:", f"delete_{one.id}"):
             with errors.sentences():
                 rules.remove(context.engine, one.id)
                 st.rerun()
 
 
-def _row(key: str) -> DeltaGenerator:
-    return st.container(horizontal=True, vertical_alignment="center", gap="small", key=key)
+@contextmanager
+def _row(told: str) -> Iterator[None]:
+    """Text, and beside it, or below it where there is no room, its buttons."""
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"
+    ):
+        st.markdown(told, width="content")
+        with st.container(horizontal=True, width="content", gap="medium"):
+            yield
 
 
 def _switch(which: str, *, on: bool) -> bool:
     icon = ":material/notifications_off:" if on else ":material/notifications:"
     about = "What waits is cancelled." if on else "What happened meanwhile is not sent."
-    label = "Switch off" if on else "Switch on"
-    return st.button(label, icon=icon, key=f"switch_{which}", **auth.writer(about))
+    return _button("Switch off" if on else "Switch on", icon, f"switch_{which}", about)
 
 
-def _remove(which: str) -> bool:
-    return st.button("Remove", icon=":material/delete:", key=f"delete_{which}", **auth.writer())
+def _button(label: str, icon: str, key: str, about: str | None = None) -> bool:
+    return st.button(label, icon=icon, key=key, type="tertiary", **auth.writer(about))
 
 
 def _test(context: Context, one: AlertChannel) -> None:

@@ -51,7 +51,7 @@ function drawSwitch(parentElement) {
 }
 
 export default function ({ data, parentElement }) {
-  parentElement.querySelector("div").hidden = !data.asks;
+  parentElement.querySelector(".asks").hidden = !data.asks;
   if (data.asks) drawSwitch(parentElement);
   else announce(data);
 }

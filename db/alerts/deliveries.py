@@ -99,7 +99,8 @@ def begin_test(engine: Engine, channel_id: str) -> str:
 
 def end_test(engine: Engine, delivery_id: str, error: str | None) -> None:
     """How the test has ended."""
-    values = {"error": error} if error else {"error": None, "state": SENT, "sent_at": now()}
+    sent = {"error": None, "state": SENT, "sent_at": now()}
+    values = {"error": error, "tries": 1} if error else sent
     with writing(engine) as session:
         session.execute(
             update(AlertDelivery).where(col(AlertDelivery.id) == delivery_id).values(values)
