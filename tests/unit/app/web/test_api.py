@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from ganboard.app.web import api
 from ganboard.db.models import Run
 from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import queries, reports
