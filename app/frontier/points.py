@@ -17,6 +17,7 @@ import streamlit as st
 from ganboard.app.frontier.comparable import FACTS, Entry
 from ganboard.app.runs import listing as app_listing
 from ganboard.db.runs import listing, past_runs
+from ganboard.db.runs.forks import FORKED
 from ganboard.db.runs.past_runs import Improvement
 from ganboard.gan.data import revision
 from ganboard.gan.devices.hardware import devices
@@ -72,8 +73,11 @@ def version(context: Context) -> Version:
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def entries(_context: Context, version: Version) -> list[Entry]:
-    """Every evaluated run that is not archived and whose settings can be read, newest first."""
-    evaluated = {one.run_id: one for one in past_runs.evaluated_runs(_context.engine, *FACTS)}
+    """Every evaluated run that is no fork, not archived, and whose settings can be read; newest
+    first."""
+    evaluated = {
+        one.run_id: one for one in past_runs.evaluated_runs(_context.engine, *FACTS, FORKED)
+    }
     return [
         Entry(
             run,
@@ -83,6 +87,8 @@ def entries(_context: Context, version: Version) -> list[Entry]:
         )
         for run in app_listing.newest_first(app_listing.read(_context))
         if (found := evaluated.get(run.id))
+        # a fork's settings do not hold for all of its epochs
+        and FORKED not in found.facts
         and run.archived_at is None
         and not run.external
         and "dataset" in run.config

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from ganboard.app.web import responses
 from ganboard.db.models import Run
 from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import queries, reports
