@@ -19,6 +19,7 @@ NAMES = (
     "showers",
     "showers_tiny",
     "vortex_street",
+    "vortex_street_256",
     "vortex_street_tiny",
 )
 FORMER = {"street": "vortex_street", "street_tiny": "vortex_street_tiny"}

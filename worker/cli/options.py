@@ -30,7 +30,7 @@ Preset = Annotated[
         metavar="NAME",
         help=(
             "Preset to start from: starter, mnist, paper, conditional, pictures, pictures_gpu,"
-            " tiny, showers, showers_tiny, vortex_street or vortex_street_tiny."
+            " tiny, showers, showers_tiny, vortex_street, vortex_street_256 or vortex_street_tiny."
         ),
         callback=_current,
     ),

@@ -130,7 +130,7 @@ def test_a_preset_in_the_address() -> None:
     assert (
         "There is no preset 'of long ago <b>': choose one of starter, mnist, paper,"
         " conditional, pictures, pictures_gpu, tiny, showers, showers_tiny, vortex_street,"
-        " vortex_street_tiny." in words(at)
+        " vortex_street_256, vortex_street_tiny." in words(at)
     )
     assert value(at, "epochs") == EPOCHS
 
