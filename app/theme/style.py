@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+_NO_SPACE = """
+[data-testid="stElementContainer"]:has(> [data-testid="stHtml"] > i[hidden]) { display: none; }
+"""
 # buttons that destroy something: their keys begin with "delete"
 DANGER = """
 [class*="st-key-delete"] button:enabled { color: light-dark(#b3261e, #ff8a80); }
@@ -65,4 +68,5 @@ def apply(rules: str) -> None:
     """Put CSS into the page. `rules` are constants of ours: nothing that a person typed, and no
     markup."""
     assert "<" not in rules
-    st.html(f"<style>{rules}</style>")
+    # Streamlit keeps an element of style alone among the toasts, where the next toast replaces it
+    st.html(f"<style>{_NO_SPACE}{rules}</style><i hidden></i>")
