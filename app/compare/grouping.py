@@ -32,28 +32,27 @@ def control(runs: Sequence[Run]) -> Grouping | None:
     offered = [NONE, SEEDS, *varying([run.config for run in runs])]
     if st.session_state.get("group", NONE) not in offered:
         st.session_state["group"] = NONE
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        by = st.selectbox(
-            "Group by",
-            offered,
-            key="group",
-            bind="query-params",
-            filter_mode=None,
-            width=230,
-            help="Each group is drawn as its mean with a band.",
-        )
-        if by not in offered or by == NONE:
-            return None
-        spread = st.segmented_control(
-            "Band",
-            tuple(SPREADS),
-            default="Min to max",
-            required=True,
-            key="band",
-            bind="query-params",
-            help="Standard error of the mean: the standard deviation over the root of the number of"
-            " runs.",
-        )
+    by = st.selectbox(
+        "Group by",
+        offered,
+        key="group",
+        bind="query-params",
+        filter_mode=None,
+        width=230,
+        help="Each group is drawn as its mean with a band.",
+    )
+    if by not in offered or by == NONE:
+        return None
+    spread = st.segmented_control(
+        "Band",
+        tuple(SPREADS),
+        default="Min to max",
+        required=True,
+        key="band",
+        bind="query-params",
+        help="Standard error of the mean: the standard deviation over the root of the number of"
+        " runs.",
+    )
     return Grouping(by, SPREADS.get(str(spread), "range"))
 
 

@@ -22,6 +22,7 @@ from ganboard.worker.figures.template import NETS
 
 POINTS = 1000  # per run and network
 COLUMNS = ("g_loss", "d_loss", "g_smooth", "d_smooth")
+DIFFERENCE = "diff"
 CLOCK = "Runs have no mean over the wall clock: they are drawn one by one."
 
 
@@ -31,17 +32,21 @@ class Options:
     difference: bool  # to the baseline
 
 
-def controls(engine: Engine, compared: Compared) -> Options:
-    options = loss_controls(default="epoch", key="by", events=False)
-    difference = st.toggle(
+def difference_control() -> None:
+    """Whether the losses of the baseline are subtracted, kept in the URL; for the row above the
+    other controls."""
+    st.toggle(
         "Difference to the baseline",
-        key="diff",
+        key=DIFFERENCE,
         bind="query-params",
         help="Each run's mean loss of an epoch minus that of the baseline at the same place of the"
         " x axis; not available for the wall clock.",
-        disabled=options.axis == "time",
     )
-    return Options(options, difference and options.axis != "time")
+
+
+def controls(engine: Engine, compared: Compared) -> Options:
+    options = loss_controls(default="epoch", key="by", events=False)
+    return Options(options, bool(st.session_state.get(DIFFERENCE)) and options.axis != "time")
 
 
 def frames_of(

@@ -41,15 +41,16 @@ OFFERED = 1000  # newest runs in the chooser
 class View:
     """One tab: `controls` are drawn outside the part that updates and return what `draw` needs to
     know of them. One with `curves` has room for all runs, and draws groups of them as their
-    means."""
+    means; some of its controls are `beside` the choice of groups."""
 
     draw: Callable[[Engine, Compared, Any], None]
     controls: Callable[[Engine, Compared], Any] = lambda engine, compared: None
     curves: bool = False
+    beside: Callable[[], None] = lambda: None
 
 
 VIEWS = {
-    "Losses": View(losses.draw, losses.controls, curves=True),
+    "Losses": View(losses.draw, losses.controls, curves=True, beside=losses.difference_control),
     "Images": View(images.draw, images.controls),
     "Quality": View(quality.draw, quality.controls, curves=True),
     "Timings": View(costs.draw, costs.controls),
@@ -103,7 +104,11 @@ def page() -> None:
     )
     name = next((name for name, tab in tabs.items() if tab.open), next(iter(VIEWS)))
     with tabs[name]:
-        by = grouping.control(runs) if VIEWS[name].curves else None
+        by = None
+        if VIEWS[name].curves:
+            with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+                by = grouping.control(runs)
+                VIEWS[name].beside()
         options = VIEWS[name].controls(engine, _in_view(name, compared))
         body = st.container()
     live = any(run.status not in ENDED for run in runs)

@@ -3,6 +3,7 @@ cheaper and better than."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from ganboard.worker.figures.template import MISSING, figure, finite, plain
 MAX_SVG = 2000  # points; more are drawn with WebGL
 # one for each colour, so that no group is told by its colour alone
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down")
+DOTS = {200: (9, 0.85), MAX_SVG: (6, 0.6), math.inf: (4, 0.35)}  # size and opacity of so many
 OTHERS = "#8a94a3"  # of groups beyond the colours
 FRONT = "#8a94a3"
 # where the browser finds the images of a dot, from its customdata; see live_plotly.js
@@ -68,24 +70,26 @@ def scatter(
         meta={"picture": PICTURE},
     )
     hover = f"%{{text}}<br>{plain(y)} %{{y:.4g}} · %{{x:,.4~r}}{unit}<extra></extra>"
+    # all in one way: what is drawn with WebGL covers what is not
     add = plot.add_scattergl if len(points) > MAX_SVG else plot.add_scatter
     if courses:
         _courses(add, points)
     dots = points[points["best"]]
+    size, opacity = next(look for count, look in DOTS.items() if len(dots) <= count)
     for place, group in enumerate(groups or ("",)):
         own = dots[dots["group"] == group] if groups else dots
         style = {
             "color": CATEGORICAL[place] if place < len(CATEGORICAL) else OTHERS,
             "symbol": SYMBOLS[place % len(SYMBOLS)],
-            "size": 9 if len(dots) <= 200 else 6,
-            "opacity": 0.85 if len(dots) <= 200 else 0.6,
+            "size": size,
+            "opacity": opacity,
         }
         name = plain(group) or "Best of each run"
         add(uid=f"runs-{group}", mode="markers", marker=style, name=name, **_at(own, hover))
     best = points.iloc[front(points["x"], points["y"], lower=lower)]
-    _front(plot, best, points, hover)
+    _front(add, best, points, hover)
     if goal is not None and len(points):
-        plot.add_scatter(
+        add(
             uid="goal",
             x=[float(points["x"].min()), float(points["x"].max())],
             y=[goal, goal],
@@ -98,7 +102,7 @@ def scatter(
         run_id, epoch = chosen
         ring = points[(points["run_id"] == run_id) & (points["epoch"] == epoch)]
         marker = {"color": "rgba(0,0,0,0)", "size": 18, "line": {"color": MISSING, "width": 2}}
-        plot.add_scatter(
+        add(
             uid="chosen",
             x=finite(ring["x"]),
             y=finite(ring["y"]),
@@ -136,12 +140,12 @@ def _courses(add: Any, points: pd.DataFrame) -> None:
     )
 
 
-def _front(plot: go.Figure, best: pd.DataFrame, points: pd.DataFrame, hover: str) -> None:
+def _front(add: Any, best: pd.DataFrame, points: pd.DataFrame, hover: str) -> None:
     """The front as steps to the most expensive dot, and the evaluations that it consists of."""
     if best.empty:
         return
     line = {"color": FRONT, "width": 2, "shape": "hv"}
-    plot.add_scatter(
+    add(
         uid="front",
         x=np.append(finite(best["x"]), float(points["x"].max())),
         y=np.append(finite(best["y"]), float(best["y"].iloc[-1])),
@@ -152,7 +156,7 @@ def _front(plot: go.Figure, best: pd.DataFrame, points: pd.DataFrame, hover: str
         hoverinfo="skip",
     )
     ring = {"color": FRONT, "size": 6, "symbol": "circle-open", "line": {"width": 1.5}}
-    plot.add_scatter(
+    add(
         uid="front-runs",
         mode="markers",
         marker=ring,
