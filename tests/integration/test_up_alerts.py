@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ganboard.db import heartbeats
-from ganboard.db.alerts import rules
+from ganboard.db.alerts import deliveries, rules
 from ganboard.worker.alerts import configuration
 from ganboard.worker.context import Context
 from tests.factories import make_run
@@ -15,6 +15,10 @@ from tests.receivers import web_receiver
 from tests.up import ganboard_up
 
 SENDER = "ganboard.worker.alerts.sender"
+
+
+def states(context: Context) -> list[str]:
+    return [one.state for one in deliveries.latest(context.engine, limit=9)]
 
 
 @pytest.mark.thorough
@@ -33,6 +37,8 @@ def test_up_starts_a_sender_with_the_first_channel(context: Context) -> None:
         make_run(context, "broken", status="failed")
         wait_until(lambda: receiver.got, seconds=20)
         assert receiver.got[0]["title"] == "broken failed"
+        # one that is killed before it has noted this leaves a claim for a minute
+        wait_until(lambda: states(context) == [deliveries.SENT], seconds=10)
         (first,) = below(up.process, SENDER)
         first.kill()
         wait_until(
