@@ -1,4 +1,4 @@
-"""Another model: the pix2pix of vortex streets at the published size, 256x256 cells, one frame ahead.
+"""Another model: the pix2pix of vortex streets at the published size, 256x256, one frame ahead.
 
     ganboard run --preset vortex_street_256 --follow
 
