@@ -131,7 +131,7 @@ def names(engine: Engine, *, limit: int) -> list[tuple[str, str]]:
 def ended_version(engine: Engine) -> tuple[Any, ...]:
     """Changes whenever the list of the runs that have ended would look different: a cheap key for
     caches."""
-    ended = select(  # type: ignore[call-overload]
+    counted: tuple[Any, ...] = (
         func.count(),
         # those in the trash are counted: once they are removed, their events' numbers return
         func.count(col(Run.deleted_at)),
@@ -142,8 +142,8 @@ def ended_version(engine: Engine) -> tuple[Any, ...]:
     with reading(engine) as session:
         # ending, tagging and the like each leave one
         newest_event = session.scalar(select(func.max(Event.id)))
-        counted = ended.where(col(Run.status).in_(ENDED))
-        return (*session.execute(counted, execution_options=TRASH_TOO).one(), newest_event)
+        ended = select(*counted).where(col(Run.status).in_(ENDED))
+        return (*session.execute(ended, execution_options=TRASH_TOO).one(), newest_event)
 
 
 def _recorded() -> Any:

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from ganboard.db.models import Run
-from ganboard.db.runs import queries
+from ganboard.db.runs import queries, trash
 from ganboard.worker.context import Context
 from tests.e2e.dashboard import Dashboard, dashboard
 from tests.polling import wait_until
@@ -111,13 +111,21 @@ def test_an_operator_launches_and_signs_out(
 
 
 def test_a_viewer_sees_everything_and_changes_nothing(
-    page: Page, server: str, make_run: Callable[..., Run], complaints: list[str], shot: Shot
+    context: Context,
+    page: Page,
+    server: str,
+    make_run: Callable[..., Run],
+    complaints: list[str],
+    shot: Shot,
 ) -> None:
-    run = make_run("to look at", epochs=2)
+    run, deleted = make_run("to look at", epochs=2), make_run("deleted")
+    trash.move(context.engine, run_id=deleted.id)
     become(page.context, server, identity.VIEWER)
     buttons = {
         f"/run?run={run.id}": ("Resume", "Delete"), "/launch?preset=tiny": ("Launch",),
         "/studies": ("Launch a study",), "/": ("Stop", "Delete"),
+        "/?list=Trash": ("Restore", "Delete permanently", "Empty trash"),
+        f"/run?run={deleted.id}": ("Restore", "Delete permanently"),
     }  # fmt: skip
     for address, names in buttons.items():
         page.goto(server + address)
