@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,21 @@ from ganboard.db.runs.imports import IMPORTED
 from ganboard.gan.checkpoint import store
 from ganboard.gan.config import RunConfig
 from ganboard.gan.events import Found
+from ganboard.gan.models.pix2pix.flow import frames
+from ganboard.gan.models.pix2pix.flow.obstacle import Obstacle
+from ganboard.gan.models.pix2pix.flow.recording import Case, Recording
 from ganboard.gan.progress import Progress
 from ganboard.worker.context import Context
 from ganboard.worker.requests import analysis, evaluation, loop
+from ganboard.worker.scaffold import scaffold
 from tests.cli import document
 from tests.factories import lose_model
 from tests.scripts import script_run
 
 MakeRun = Callable[..., Run]
-SETTINGS = {
+SETTINGS: dict[str, object] = {
+    "dataset": "digits",
+    "grid_size": 4,
     "epochs": 2,
     "limit": 32,
     "batch_size": 16,
@@ -39,7 +46,7 @@ def trained(**changes: object) -> str:
     """The id of a run that was trained here."""
     settings = {**SETTINGS, **changes}
     words = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
-    return str(document("train", "--preset", "tiny", *words)["id"])
+    return str(document("train", *words)["id"])
 
 
 def answered(context: Context, run_id: str) -> Request:
@@ -90,17 +97,59 @@ def change(context: Context, run_id: str, **columns: object) -> None:
 
 
 def facts(context: Context, run_id: str) -> dict[str, Any]:
-    names = ("quality_features", "class_shares", "classifier_accuracy")
+    names = ("quality_features", "class_shares", "classifier_accuracy", "validation")
     found = queries.find_run(context.engine, run_id).facts
-    return {name: found[name] for name in names}
+    return {name: found[name] for name in names if name in found}
 
 
-@pytest.mark.parametrize("changes", [{}, {"ema": 0.9}], ids=["plain", "ema"])
-def test_the_bits_are_those_of_training(context: Context, changes: dict[str, object]) -> None:
+CASES: dict[str, dict[str, object]] = {
+    "plain": {},
+    "ema and bfloat16": {"ema": 0.9, "precision": "mixed_bfloat16"},
+    "encoder": {"quality_features": "encoder"},
+    "labels": {"model": "cdcgan"},
+    "own model": {"model": "mine"},
+    "flow": {
+        "model": "pix2pix",
+        "dataset": "flow",
+        "images_path": "street",
+        "geometry": "64x64",
+        "batch_size": 4,
+    },
+    "showers": {
+        "model": "gan3d",
+        "dataset": "showers",
+        "geometry": "25x25x25",
+        "batch_size": 8,
+        "epochs": 1,
+    },
+}
+QUICK = ("plain", "ema and bfloat16")
+SLOW = [pytest.mark.thorough, pytest.mark.slow]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        if name in QUICK
+        else pytest.param(name, marks=[pytest.mark.thorough, pytest.mark.slow])
+        for name in CASES
+    ],
+)
+def test_the_bits_are_those_of_training(
+    context: Context, tmp_path: Path, named: Callable[..., None], name: str
+) -> None:
+    changes = CASES[name]
+    if name == "own model":
+        named(str(scaffold.model("mine", tmp_path)))
+    if name == "flow":
+        cases = (Case(Obstacle("circle", 6), 60), Case(Obstacle("rectangle", 6), 60, held_out=True))
+        street = Recording(cases, (64, 64), frames=9, discard=20, every=5)
+        frames.write(context.settings.data / "street", street)
     during, without = trained(quality_every=1, **changes), trained(**changes)
     assert results(context, without) == {}
     found = answered(context, without)
-    assert (found.error, found.facts["epochs"]) == (None, [1, 2])
+    assert (found.error, found.facts["epochs"]) == (None, list(results(context, during)))
     assert results(context, without) == results(context, during)
     assert facts(context, without) == facts(context, during)
     events = len(queries.events(context.engine, without))
