@@ -59,6 +59,7 @@ LAUNCH_PLAN = """
     background: light-dark(#ffffff, #10151c);
     border-top: 1px solid light-dark(#dfe4ea, #2b3642);
   }
+  [data-testid="stApp"]:has([data-testid="stToast"]) .st-key-launch_bar { bottom: 5rem; }
   [data-testid="stMainBlockContainer"] { padding-bottom: 5rem; }
 }
 """
