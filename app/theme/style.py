@@ -42,7 +42,7 @@ TOASTS = """
 [data-testid="stToastContainer"] [data-testid="stToast"] {
   margin: 0; height: 4rem; overflow: auto; pointer-events: auto;
 }
-[data-testid="stApp"]:has([data-testid="stToast"]) [data-testid="stMain"] {
+body:has([data-testid="stToast"]) [data-testid="stMain"] {
   height: calc(100% - 5rem); flex: none;
 }
 """
@@ -59,6 +59,7 @@ LAUNCH_PLAN = """
     background: light-dark(#ffffff, #10151c);
     border-top: 1px solid light-dark(#dfe4ea, #2b3642);
   }
+  body:has([data-testid="stToast"]) .st-key-launch_bar { bottom: 5rem; }
   [data-testid="stMainBlockContainer"] { padding-bottom: 5rem; }
 }
 """
