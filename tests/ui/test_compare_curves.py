@@ -24,25 +24,23 @@ def test_groups_are_means_with_bands(make_run: MakeRun) -> None:
     ]
     at = open_page("compare", runs=ids(runs), group="batch_size")
     g = {trace["uid"]: trace for trace in figures(at)[0]["data"]}
-    assert [name for name in g if not name.endswith(("-low", "-high"))] == [
-        "batch_size 32",
-        "batch_size 64",
+    assert [g[f"group-{place}"]["name"] for place in (0, 1)] == [
+        "batch_size 32 (3 runs)",
+        "batch_size 64 (3 runs)",
     ]
-    assert g["batch_size 32"]["name"] == "batch_size 32 (3 runs)"
-    middle = numbers(g["batch_size 32"]["y"])
+    low, middle, high = (numbers(g[f"group-0{edge}"]["y"]) for edge in ("-low", "", "-high"))
     assert len(middle) == 3
-    low, high = (numbers(g[f"batch_size 32-{edge}"]["y"]) for edge in ("low", "high"))
     assert all(a < b < c for a, b, c in zip(low, middle, high, strict=True))
     narrow = open_page("compare", runs=ids(runs), group="batch_size", band="Standard error")
     edges = {trace["uid"]: trace for trace in figures(narrow)[0]["data"]}
-    assert numbers(edges["batch_size 32-low"]["y"])[0] > low[0]
+    assert numbers(edges["group-0-low"]["y"])[0] > low[0]
     at = open_page(
         "compare", runs=ids(runs), group="everything but the seed", part="Quality", over="Epoch"
     )
     (plot,) = figures(at)
     fids = {trace["uid"]: trace for trace in plot["data"]}
     expected = [sum(40 / (epoch + seed) + 2 for seed in range(3)) / 3 for epoch in (1, 2, 3)]
-    assert numbers(fids["batch_size 64"]["y"]) == pytest.approx(expected)
+    assert numbers(fids["group-1"]["y"]) == pytest.approx(expected)
     at = open_page("compare", runs=ids(runs), group="batch_size", by="Time (UTC)")
     assert "Runs have no mean over the wall clock" in words(at)
     assert len(figures(at)[0]["data"]) == 6

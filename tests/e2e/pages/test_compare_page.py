@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from ganboard.db.models import Run
 from ganboard.db.runs import reports
 from ganboard.worker.context import Context
+from tests.e2e.journeys.test_journey import choose
 from tests.e2e.until import until
 from tests.polling import wait_until
 
@@ -229,9 +230,8 @@ def test_many_seeds_are_chosen_behind_a_button_and_drawn_as_bands(
     ]
     page.goto(f"{server}/compare?runs={','.join(run.id for run in runs)}")
     until(page, f"() => document.querySelector('{PLOT}')?._fullData?.length === 10")
-    page.get_by_role("combobox", name="Group by").click()
-    page.get_by_role("option", name="everything but the seed").click()
-    names = f"() => document.querySelector('{PLOT}')._fullData.map((trace) => trace.name)"
+    choose(page, "Group by", "everything but the seed")
+    names = f"() => (document.querySelector('{PLOT}')?._fullData ?? []).map((one) => one.name)"
     until(page, f"() => ({names})().includes('batch_size 64 (5 runs)')")
     until(page, "() => location.search.includes('group=')")
     page.get_by_role("tab", name="Quality").click()

@@ -43,7 +43,7 @@ def test_a_dot_shows_its_images_and_a_click_previews_it(
     expect(page.locator(PLOT)).to_have_count(1)
     until(page, f"() => document.querySelector('{PLOT}')?._fullData?.length > 3")
     page.locator(PLOT).scroll_into_view_if_needed()
-    x, y = page.evaluate(PLACE, "runs-batch_size 64")
+    x, y = page.evaluate(PLACE, "runs-1")
     page.mouse.move(x - 30, y - 10)
     page.mouse.move(x, y, steps=5)
     picture = page.locator(".live-plotly-picture")

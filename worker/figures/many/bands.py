@@ -65,11 +65,12 @@ def figure(
     for place, (name, frames) in enumerate(groups.items()):
         band = mean(frames, x, column, spread)
         colour = CATEGORICAL[place % len(CATEGORICAL)]
-        own = {"x": band["x"].to_numpy(), "mode": "lines", "legendgroup": name}
+        uid = f"group-{place}"  # Plotly selects by it: no words of a person
+        own = {"x": band["x"].to_numpy(), "mode": "lines", "legendgroup": uid}
         edge = {**own, "line": {"width": 0}, "showlegend": False, "hoverinfo": "skip"}
-        plot.add_scatter(uid=f"{name}-low", y=band["low"].to_numpy(), **edge)
+        plot.add_scatter(uid=f"{uid}-low", y=band["low"].to_numpy(), **edge)
         plot.add_scatter(
-            uid=f"{name}-high",
+            uid=f"{uid}-high",
             y=band["high"].to_numpy(),
             fill="tonexty",
             fillcolor=f"rgba({_rgb(colour)}, 0.18)",
@@ -78,7 +79,7 @@ def figure(
         dash = DASHES[place // len(CATEGORICAL) % len(DASHES)]
         count = f"{len(frames)} run{'s' if len(frames) != 1 else ''}"
         plot.add_scatter(
-            uid=name,
+            uid=uid,
             y=band["mean"].to_numpy(),
             line={"color": colour, "width": 2, "dash": dash},
             name=plain(f"{name} ({count})"),

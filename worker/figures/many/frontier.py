@@ -76,7 +76,7 @@ def scatter(
         _courses(add, points)
     dots = points[points["best"]]
     size, opacity = next(look for count, look in DOTS.items() if len(dots) <= count)
-    for place, group in enumerate(groups or ("",)):
+    for place, group in enumerate(groups or ("",)):  # Plotly selects by uid: no words of a person
         own = dots[dots["group"] == group] if groups else dots
         style = {
             "color": CATEGORICAL[place] if place < len(CATEGORICAL) else OTHERS,
@@ -85,7 +85,7 @@ def scatter(
             "opacity": opacity,
         }
         name = plain(group) or "Best of each run"
-        add(uid=f"runs-{group}", mode="markers", marker=style, name=name, **_at(own, hover))
+        add(uid=f"runs-{place}", mode="markers", marker=style, name=name, **_at(own, hover))
     best = points.iloc[front(points["x"], points["y"], lower=lower)]
     _front(add, best, points, hover)
     if goal is not None and len(points):

@@ -72,7 +72,7 @@ def traces(**options: Any) -> dict[str, Any]:
 
 
 def test_every_run_is_a_dot_that_names_it_and_its_images() -> None:
-    dots = traces()["runs-"]
+    dots = traces()["runs-0"]
     assert (list(dots.x), list(dots.y)) == ([4, 2], [3, 5])
     assert [list(one) for one in dots.customdata] == [["a", 4, 5], ["b", -1, 2]]
     assert frontier.PICTURE.format(*dots.customdata[0]) == "/api/runs/a/grids/4.png"
@@ -89,9 +89,9 @@ def test_the_front_consists_of_evaluations_and_goes_on_to_the_end() -> None:
 
 def test_groups_differ_in_colour_and_symbol() -> None:
     found = traces(groups=["f32", "bf16"])
-    assert [found[f"runs-{name}"].marker.color for name in ("f32", "bf16")] == [*CATEGORICAL[:2]]
-    assert found["runs-f32"].marker.symbol != found["runs-bf16"].marker.symbol
-    assert list(found["runs-f32"].x) == [2]
+    assert [found[f"runs-{place}"].marker.color for place in (0, 1)] == [*CATEGORICAL[:2]]
+    assert found["runs-0"].marker.symbol != found["runs-1"].marker.symbol
+    assert list(found["runs-0"].x) == [2]
 
 
 def test_courses_have_gaps_between_runs() -> None:
