@@ -517,13 +517,13 @@ class AlertRule(SQLModel, table=True):
 
 
 class AlertDelivery(SQLModel, table=True):
-    """One alert on its way to a channel. The unique key makes finding it again harmless; it is kept
-    when its run is deleted."""
+    """One alert on its way to a channel. The unique key makes finding it again harmless."""
 
     __tablename__ = "alert_delivery"
     __table_args__ = (
         UniqueConstraint("rule_id", "run_id", "occurrence"),
         Index("ix_alert_delivery_state", "state", "next_try_at"),
+        Index("ix_alert_delivery_run_id", "run_id"),
     )
 
     id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
@@ -534,7 +534,7 @@ class AlertDelivery(SQLModel, table=True):
     rule_id: str | None = Field(
         default=None, sa_type=Text, sa_column_args=[ForeignKey("alert_rule.id", ondelete="CASCADE")]
     )
-    run_id: str | None = Field(default=None, sa_type=Text)
+    run_id: str | None = _of_run(default=None)
     occurrence: str = Field(default="", sa_type=Text)  # tells events of the same run apart
     message: dict[str, Any] = _mapping()  # what is said, as it was then
     state: str = "waiting"  # one of `db.alerts.deliveries.STATES`

@@ -18,7 +18,7 @@ from sqlmodel import Session, col, or_, select
 from ganboard.db.clock import now
 from ganboard.db.engine import reading, writing
 from ganboard.db.ids import new_id
-from ganboard.db.models import AlertChannel, AlertDelivery, AlertRule
+from ganboard.db.models import AlertChannel, AlertDelivery, AlertRule, Run
 
 WAITING = "waiting"
 SENT = "sent"
@@ -60,9 +60,13 @@ def record(engine: Engine, found: Sequence[Found], *, rule_ids: Sequence[str], s
     insert = _INSERT[engine.dialect.name]
     added = 0
     with writing(engine) as session:
-        present = set(session.exec(select(AlertRule.id).where(col(AlertRule.id).in_(rule_ids))))
+        # neither may be removed before this is committed
+        rules = select(AlertRule.id).where(col(AlertRule.id).in_(rule_ids))
+        runs = select(Run.id).where(col(Run.id).in_({one.run_id for one in found}))
+        present = set(session.exec(rules.with_for_update(read=True, key_share=True)))
+        present |= set(session.exec(runs.with_for_update(read=True, key_share=True)))
         for one in found:
-            if one.rule.id not in present:
+            if not {one.rule.id, one.run_id} <= present:
                 continue
             values = {
                 "id": new_id(),

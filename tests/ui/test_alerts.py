@@ -225,7 +225,7 @@ def test_deliveries_and_the_sender_are_shown(context: Context, make_run: MakeRun
     channel = added(context)
     rule = rules.add(context.engine, channel_id=channel.id, event=rules.FAILED)
     message = {"event": "failed", "name": "<b>run</b>"}
-    found = deliveries.Found(rule, "run", "once", message)
+    found = deliveries.Found(rule, make_run().id, "once", message)
     deliveries.record(context.engine, [found], rule_ids=[rule.id], seen=0)
     at = open_page("system")
     assert "No process sends alerts" in words(at)

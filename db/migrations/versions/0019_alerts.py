@@ -70,7 +70,7 @@ def upgrade() -> None:
         sa.Column("id", Text(), nullable=False),
         sa.Column("channel_id", Text(), nullable=False),
         sa.Column("rule_id", Text(), nullable=True),
-        sa.Column("run_id", Text(), nullable=True),
+        sa.Column("run_id", sqlmodel.sql.sqltypes.AutoString(), nullable=True),
         sa.Column("occurrence", Text(), nullable=False),
         sa.Column("message", ganboard.db.types.Json, server_default="{}", nullable=False),
         sa.Column("state", sqlmodel.sql.sqltypes.AutoString(), nullable=False),
@@ -93,6 +93,9 @@ def upgrade() -> None:
             name=op.f("fk_alert_delivery_rule_id"),
             ondelete="CASCADE",
         ),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["run.id"], name=op.f("fk_alert_delivery_run_id"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_alert_delivery")),
         sa.UniqueConstraint(
             "rule_id",
@@ -102,3 +105,4 @@ def upgrade() -> None:
         ),
     )
     op.create_index("ix_alert_delivery_state", "alert_delivery", ["state", "next_try_at"])
+    op.create_index("ix_alert_delivery_run_id", "alert_delivery", ["run_id"])

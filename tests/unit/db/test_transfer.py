@@ -177,7 +177,7 @@ def test_a_copy_sends_no_alerts(engine: Engine, tmp_path: Path) -> None:
     channels.switch(engine, channels.find(engine, "off").id, on=False)
     channel = channels.find(engine, "on")
     rule = rules.add(engine, channel_id=channel.id, event=rules.FAILED)
-    found = deliveries.Found(rule, "run", "once", {})
+    found = deliveries.Found(rule, submitted(engine), "once", {})
     assert deliveries.record(engine, [found], rule_ids=[rule.id], seen=0) == 1
     transfer.snapshot(engine, tmp_path / "copy.db")
     target, counted = loaded(tmp_path / "copy.db", f"sqlite:///{tmp_path / 'again.db'}", set())

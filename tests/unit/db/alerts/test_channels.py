@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from ganboard.db.alerts import channels, deliveries, rules
 from ganboard.db.errors import BadAlert, UnknownAlert, Unreachable
 from ganboard.db.models import AlertChannel
+from tests.unit.db.stored_runs import submitted
 
 SECRET = "https://hooks.example.org/services/T00/B00/verysecretword"
 
@@ -75,7 +76,7 @@ def test_a_channel_goes_with_its_secret_and_its_rules(engine: Engine) -> None:
     channel = added(engine)
     rule = rules.add(engine, channel_id=channel.id, event=rules.FAILED)
     deliveries.record(
-        engine, [deliveries.Found(rule, "run", "once", {})], rule_ids=[rule.id], seen=0
+        engine, [deliveries.Found(rule, submitted(engine), "once", {})], rule_ids=[rule.id], seen=0
     )
     channels.remove(engine, channel.id)
     assert rules.listed(engine) == []
@@ -94,7 +95,7 @@ def test_a_channel_goes_with_its_secret_and_its_rules(engine: Engine) -> None:
 def test_switching_off_cancels_what_waits(engine: Engine) -> None:
     channel = added(engine)
     rule = rules.add(engine, channel_id=channel.id, event=rules.FAILED)
-    found = [deliveries.Found(rule, "run", "once", {})]
+    found = [deliveries.Found(rule, submitted(engine), "once", {})]
     deliveries.record(engine, found, rule_ids=[rule.id], seen=0)
     channels.switch(engine, channel.id, on=False)
     assert rules.in_force(engine) == []

@@ -13,8 +13,8 @@ from sqlmodel import select
 from ganboard.db.alerts import channels, deliveries, rules
 from ganboard.db.alerts.deliveries import Claim, Found
 from ganboard.db.engine import make_engine, writing
-from ganboard.db.models import AlertChannel, AlertDelivery, AlertRule
-from ganboard.db.runs import queries
+from ganboard.db.models import AlertChannel, AlertDelivery, AlertRule, Run
+from ganboard.db.runs import commands, queries
 
 
 @pytest.fixture
@@ -28,6 +28,9 @@ def stored(engine: Engine, rule: AlertRule, count: int, *, first: int = 0) -> in
         Found(rule, f"run{number:04d}", "once", {"name": f"run {number}"})
         for number in range(first, first + count)
     ]
+    with writing(engine) as session:
+        for one in found:
+            session.merge(Run(id=one.run_id, name=one.message["name"], config={}))
     added = 0
     for one in found:  # one by one, so that their times differ
         added += deliveries.record(engine, [one], rule_ids=[rule.id], seen=0)
@@ -241,6 +244,9 @@ def test_a_test_message_is_listed(engine: Engine, rule: AlertRule) -> None:
     assert deliveries.claim(engine) is None
 
 
-def test_a_delivery_outlives_its_run(engine: Engine, rule: AlertRule) -> None:
-    stored(engine, rule, 1)  # of a run that does not exist
-    assert taken(engine).alerts[0].message == {"name": "run 0"}
+def test_a_delivery_goes_with_its_run(engine: Engine, rule: AlertRule) -> None:
+    stored(engine, rule, 2)
+    commands.delete_run(engine, run_id="run0000")
+    assert [one.run_id for one in deliveries.latest(engine, limit=9)] == ["run0001"]
+    gone = Found(rule, "run0000", "once", {})
+    assert deliveries.record(engine, [gone], rule_ids=[rule.id], seen=0) == 0

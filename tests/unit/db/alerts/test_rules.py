@@ -44,7 +44,8 @@ def test_switching_off_cancels_what_waits_and_on_begins_anew(
 ) -> None:
     rule = rules.add(engine, channel_id=channel.id, event=rules.FAILED)
     kept = rules.add(engine, channel_id=channel.id, event=rules.FINISHED)
-    found = [deliveries.Found(one, "run", "once", {}) for one in (rule, kept)]
+    run_id = submitted(engine)
+    found = [deliveries.Found(one, run_id, "once", {}) for one in (rule, kept)]
     deliveries.record(engine, found, rule_ids=[rule.id, kept.id], seen=0)
     rules.switch(engine, rule.id, on=False)
     assert [one.id for one in rules.in_force(engine)] == [kept.id]

@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 from sqlmodel import SQLModel
 
 from ganboard.db import requests, studies
+from ganboard.db.alerts import channels, deliveries, rules
 from ganboard.db.engine import writing
 from ganboard.db.errors import NotAllowed, UnknownRun
 from ganboard.db.models import ACTIVE, ENDED, STATUSES, WAITING, LoggedValues, Study
@@ -208,7 +209,12 @@ def test_deleting(engine: Engine, status: str) -> None:
 
 def test_deleting_takes_every_row_of_that_run_and_no_other(engine: Engine) -> None:
     doomed, kept = training(engine), training(engine)
+    values = {"name": "lab", "kind": "slack", "masked": "m", "options": {}, "secret": "s"}
+    channel = channels.add(engine, **values)  # type: ignore[arg-type]
+    rule = rules.add(engine, channel_id=channel.id, event=rules.FINISHED)
     for own in (doomed, kept):
+        found = deliveries.Found(rule, own["run_id"], "once", {})
+        deliveries.record(engine, [found], rule_ids=[rule.id], seen=0)
         steps(engine, own, 1, 0, [0.1, 0.2], g_rate=[1e-4, 1e-4])
         finish_epoch(engine, own, 1)
         quality(engine, own, 1)
