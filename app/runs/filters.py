@@ -39,7 +39,9 @@ def keep_old_addresses() -> None:
     """`?archived=true` was the address of the archived runs; call it before `show`."""
     if "archived" in st.query_params:
         if st.query_params["archived"] == "true" and "list" not in st.query_params:
+            # for the control, which has read the address already, and for the next reading of it
             st.session_state["list"] = "archived"
+            st.query_params["list"] = PLACES["archived"]
         del st.query_params["archived"]
 
 

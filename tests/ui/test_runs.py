@@ -198,6 +198,7 @@ def test_archived_runs_leave_the_list_and_come_back(context: Context, make_run: 
     at = open_page(archived="true")  # the address of older versions
     assert table_ids(at) == [old.id]
     assert "archived" not in at.query_params
+    assert at.query_params["list"] == "Archived"
     at = open_page(list="Archived")
     assert table_ids(at) == [old.id]
     at = checked(button(select_runs(at, [old.id]), "Restore").click().run())
