@@ -61,11 +61,10 @@ def record(engine: Engine, found: Sequence[Found], *, rule_ids: Sequence[str], s
     added = 0
     with writing(engine) as session:
         # neither may be removed before this is committed
-        kept = {"read": True, "key_share": True}
         rules = select(AlertRule.id).where(col(AlertRule.id).in_(rule_ids))
         runs = select(Run.id).where(col(Run.id).in_({one.run_id for one in found}))
-        present = set(session.exec(rules.with_for_update(**kept)))
-        present |= set(session.exec(runs.with_for_update(**kept)))
+        present = set(session.exec(rules.with_for_update(read=True, key_share=True)))
+        present |= set(session.exec(runs.with_for_update(read=True, key_share=True)))
         for one in found:
             if not {one.rule.id, one.run_id} <= present:
                 continue
