@@ -170,8 +170,7 @@ class Monitors:
         return self._alike.notes(
             self._grown(epoch, varied) and not (fair and distance >= ALIKE),
             varied,
-            f"{COLLAPSE}the images of G after epoch {epoch} {found}."
-            f" {self._against_collapse()}",
+            f"{COLLAPSE}the images of G after epoch {epoch} {found}. {self._against_collapse()}",
             f"The images of G after epoch {epoch} are diverse again.",
         )
 
