@@ -56,7 +56,7 @@ def compute(
         cache_dir=settings.state / "quality",
         on_progress=on_progress,
     ):
-        _check_features(context, run, found.facts)
+        _check_features(context, run.id, found.facts)
         stored = evaluations.add(
             context.engine,
             run_id=run.id,
@@ -136,11 +136,12 @@ def _absence(context: Context, run: Run, directory: Path) -> str:
     )
 
 
-def _check_features(context: Context, run: Run, facts: dict[str, Any]) -> None:
+def _check_features(context: Context, run_id: str, facts: dict[str, Any]) -> None:
     """Raises ConfigError where the run has evaluations by other features: its numbers would not be
     of one kind."""
-    if features.FACT not in facts or not evaluations.last_epochs(context.engine, [run.id]):
+    if features.FACT not in facts or not evaluations.last_epochs(context.engine, [run_id]):
         return
-    sources = [features.recorded(run.facts), features.recorded(facts)]
+    before = queries.find_run(context.engine, run_id).facts  # with those of its last checkpoint
+    sources = [features.recorded(before), features.recorded(facts)]
     if sentence := features.conflict("Quality", sources):
-        raise ConfigError(f"Run {run.id} was evaluated by other features before. {sentence}")
+        raise ConfigError(f"Run {run_id} was evaluated by other features before. {sentence}")
