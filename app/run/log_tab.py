@@ -47,14 +47,14 @@ def controls(context: Context, run: Run) -> LogOptions:
             bind="query-params",
             help="Scroll to each new line. Off: the log stands still while you read.",
         )
-        st.link_button(
-            "Download",
-            f"/api/runs/{run.id}/train.log",
-            key="log_download",
-            icon=":material/download:",
-            disabled=bytes_now is None,
-            help=f"The whole log, {formatting.size(bytes_now or 0)}.",
-        )
+        if bytes_now is not None:
+            st.link_button(
+                "Download",
+                f"/api/runs/{run.id}/train.log",
+                key="log_download",
+                icon=":material/download:",
+                help=f"The whole log, {formatting.size(bytes_now)}.",
+            )
     held = f"log_end_{run.id}"
     if following:
         st.session_state.pop(held, None)

@@ -125,7 +125,8 @@ def test_nothing_moves_while_it_is_live(
 ) -> None:
     run = make_run("still", status="running", epochs=1, steps_per_epoch=400)
     own: dict[str, Any] = {"run_id": run.id, "attempt": run.attempt}
-    points = f"() => document.querySelectorAll('{PLOT}')[0]?._fullData[0].x.length"
+    traces = f"document.querySelectorAll('{PLOT}')[0]?._fullData"
+    points = f"() => {traces}?.find((trace) => trace.uid === 'g').x.length"
     page.goto(f"{server}/run?run={run.id}&smooth=0.9&x=Epoch")
     expect(page.locator(PLOT)).to_have_count(2)
     until(page, f"({points})() === 400")
