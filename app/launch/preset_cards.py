@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from functools import cache
 from pathlib import Path
 
 import streamlit as st
@@ -44,10 +46,20 @@ def draw(
             with st.container(
                 border=True, height="stretch", horizontal=True, gap="small", key=f"preset_{name}"
             ):
-                if (picture := PICTURES / f"{name}.webp").is_file():
+                if picture := _picture(name):
                     st.image(picture, width=WIDTH, alt=f"Images that a run of {name} generated")
                 with st.container(gap="xxsmall"):
                     _preset(context, here, history, name, choice, chosen=name == chosen)
+
+
+@cache
+def _picture(name: str) -> str | None:
+    """What a run of a preset generated, as a data address: Streamlit forgets a file of its own when
+    the page is left, perhaps before the browser has asked for it."""
+    file = PICTURES / f"{name}.webp"
+    if not file.is_file():
+        return None
+    return f"data:image/webp;base64,{b64encode(file.read_bytes()).decode()}"
 
 
 def more(

@@ -30,8 +30,9 @@ def numbers(array: Any) -> list[float]:
 
 
 def captions(at: AppTest) -> list[str]:
-    """The captions of the images of a page, in order."""
-    return [
+    """The captions of the images of a page that have one, in order."""
+    found = [
         image.proto.imgs[0].caption if hasattr(image.proto, "imgs") else image.proto.caption
         for image in at.get("image")
     ]
+    return [caption for caption in found if caption]

@@ -45,8 +45,9 @@ def test_an_empty_installation_says_what_to_start() -> None:
     assert "Workers: no" in words(at)
     assert "Queue: does not answer. Run `ganboard up`. New runs are stored" in words(at)
     assert (
-        "Inference worker: none running: requests of the playground, surfaces and predictions"
-        " wait. Run: `ganboard up` (or `ganboard inference-worker`)" in words(at)
+        "Inference worker: none running: requests of the playground, surfaces,"
+        " predictions and evaluations wait. Run: `ganboard up` (or `ganboard inference-worker`)"
+        in words(at)
     )
     assert metrics(at)["Workers alive"] == "0 of 0"
     assert "None in the last hour." in words(at)

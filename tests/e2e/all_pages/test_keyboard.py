@@ -5,12 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from ganboard.db.models import Run
+from tests.polling import wait_until
 
 MakeRun = Callable[..., Run]
 PATIENCE = 20_000  # milliseconds
+
+
+def listed(page: Page) -> Locator:
+    """The list of shortcuts, open; the page may be there before its shortcuts."""
+    shortcuts = page.get_by_role("dialog", name="Keyboard shortcuts")
+
+    def is_open() -> bool:
+        if not shortcuts.is_visible():
+            page.keyboard.press("?")
+        return shortcuts.is_visible()
+
+    wait_until(is_open, seconds=20, what="the list of shortcuts")
+    return shortcuts
 
 
 @pytest.mark.browser
@@ -22,8 +36,7 @@ def test_pages_runs_and_search_are_a_few_keys_away(
     page.goto(server)
     expect(page.get_by_text("2 runs", exact=True)).to_be_visible(timeout=PATIENCE)
 
-    page.keyboard.press("?")
-    shortcuts = page.get_by_role("dialog", name="Keyboard shortcuts")
+    shortcuts = listed(page)
     expect(shortcuts).to_contain_text("Go to Launch")
     page.keyboard.press("Escape")
     expect(shortcuts).to_be_hidden()
@@ -59,6 +72,9 @@ def test_the_list_of_runs_is_used_without_a_mouse(
     oldest, middle, newest = (make_run(name) for name in ("oldest", "middle", "newest"))
     page.goto(server)
     expect(page.get_by_text("3 runs", exact=True)).to_be_visible(timeout=PATIENCE)
+    shortcuts = listed(page)
+    page.keyboard.press("Escape")
+    expect(shortcuts).to_be_hidden()
     for key, run in (("j", newest), ("j", middle), ("j", oldest), ("k", middle)):
         page.keyboard.press(key)
         page.wait_for_url(f"**preview={run.id}*", timeout=PATIENCE)
@@ -73,6 +89,9 @@ def test_the_list_of_runs_is_used_without_a_mouse(
     page.wait_for_url(f"**/compare?runs={middle.id}%2C{oldest.id}**", timeout=PATIENCE)
     page.goto(f"{server}/?preview={oldest.id}")
     expect(page.locator(".st-key-latest")).to_contain_text(oldest.name, timeout=PATIENCE)
+    listed(page)
+    page.keyboard.press("Escape")
+    expect(shortcuts).to_be_hidden()
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/run?run={oldest.id}*", timeout=PATIENCE)
     assert not complaints

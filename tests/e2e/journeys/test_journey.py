@@ -65,9 +65,8 @@ def test_launch_watch_stop_resume_clone_compare(
     # Launch with batch size 128, bfloat16 and XLA.
     page.goto(up.url)
     page.get_by_role("button", name="Launch a run").click()
-    page.get_by_role("radio", name="tiny").or_(
-        page.get_by_role("button", name="tiny")
-    ).first.click()
+    page.get_by_role("button", name="More presets").click()
+    page.get_by_role("button", name="Use tiny").click()
     set_number(page, "Limit (images)", 256)
     set_number(page, "Batch size (images)", 128)
     set_number(page, "Epochs", EPOCHS)

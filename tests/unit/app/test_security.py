@@ -27,6 +27,8 @@ COMPONENTS = {
     "app/run/images.py",
     "app/widgets/browser_notifications.py",
     "app/widgets/help_icons.py",
+    "app/widgets/image_pair.py",
+    "app/widgets/keyboard.py",
     "app/widgets/live_plotly.py",
 }  # whose script and style are files of ours
 

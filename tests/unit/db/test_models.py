@@ -13,7 +13,7 @@ from sqlalchemy import Engine, inspect
 from sqlalchemy.exc import IntegrityError, StatementError
 from sqlmodel import SQLModel
 
-from ganboard.db.engine import reading, writing
+from ganboard.db.engine import TRASH_TOO, reading, writing
 from ganboard.db.models import (  # fmt: skip
     AlertChannel,
     AlertDelivery,
@@ -77,6 +77,7 @@ def full_rows() -> list[SQLModel]:
         seconds=12.25, g_loss=math.nan, d_loss=-0.0, images_per_second=math.inf,
         facts={"form": "fused", "off_accelerator": ["Gather"], "largest_batch": 4096},
         sweep="cccccccccc", number=41, note="ünïcode\n 漢字", note_version=2, archived_at=MOMENT,
+        deleted_at=MOMENT,
     )  # fmt: skip
     own: dict[str, Any] = {"run_id": run.id, "attempt": 3}
     losses = np.array([math.nan, -math.inf, -0.0, 1e-45, 3.4028235e38, 0.1], dtype=np.float32)
@@ -266,7 +267,7 @@ def test_every_column_of_every_table_comes_back(engine: Engine) -> None:
     for row in full_rows():
         key = inspect(type(row)).primary_key_from_instance(row)
         with reading(engine) as session:
-            found = session.get(type(row), tuple(key))
+            found = session.get(type(row), tuple(key), execution_options=TRASH_TOO)
         for name in type(row).model_fields:
             expected = getattr(row, name)
             assert expected is not None, f"{name} of {type(row).__name__} is not tested"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ganboard.app.run.records import tail
+from ganboard.app.run.log_file import tail
 from ganboard.db.settings import Settings, SettingsError
 from ganboard.worker import logs
 from tests.cli import refused
@@ -161,7 +161,9 @@ def test_a_run_page_shows_objects_as_lines(tmp_path: Path) -> None:
         f"plain\n{json.dumps(entry)}\n{json.dumps({**entry, 'exception': 'Traceback'})}\n{{half an"
         " obj\n{}\n"
     )
-    assert (
-        tail(log) == "plain\n2026-02-28 23:59:59 WARNING Slow.\n2026-02-28 23:59:59 WARNING"
+    found = tail(log)
+    assert found is not None
+    assert "\n".join(found.lines) == (
+        "plain\n2026-02-28 23:59:59 WARNING Slow.\n2026-02-28 23:59:59 WARNING"
         " Slow.\nTraceback\n{half an obj\n{}"
     )

@@ -35,6 +35,7 @@ OWN = (
     "directory",
     "log",
     "phase_since",
+    "progress_at",
     "worker",
     "lease_until",
     "events",
