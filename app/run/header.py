@@ -21,6 +21,7 @@ from ganboard.worker.context import Context
 
 TILE = 118  # pixels of a number: what it says changes nothing beside it
 STYLE = """
+[data-testid="stMain"] { scroll-padding-top: 13rem; }
 [data-testid="stLayoutWrapper"]:has(> .st-key-run_header) {
   position: sticky; top: 3.75rem; z-index: 9999;
   background: light-dark(#ffffff, #10151c);

@@ -48,7 +48,8 @@ def test_nothing_is_cut_off(
         scenes = page.locator(SCENE)
         expect(scenes).to_have_count(4)  # the path and the surface of both networks
         for number, scene in enumerate(scenes.all()):
-            scene.scroll_into_view_if_needed()
+            # not below the header, which stays in view
+            scene.evaluate("scene => scene.scrollIntoView({ block: 'end' })")
             shot(f"scene_{width}_{number}")
             what = f"scene {number} at {width} pixels without ink on its rim"
             wait_until(lambda scene=scene: drawn_within(scene), seconds=30, every=0.5, what=what)
