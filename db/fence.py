@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import CursorResult, update
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, func, select
 
 from ganboard.db.engine import TRASH_TOO
 from ganboard.db.errors import LeaseLost, UnknownRun
@@ -52,3 +52,10 @@ def in_trash(run_id: str) -> str:
 def note(session: Session, run_id: str, attempt: int, level: str, text: str) -> None:
     """Add an event in the same transaction."""
     session.add(Event(run_id=run_id, attempt=attempt, level=level, text=text))
+
+
+def next_number(session: Session) -> int:
+    """The number, and so the colour, of a new run; those in the trash keep theirs. Runs that are
+    created in the same moment by others may share it."""
+    newest = session.scalar(select(func.max(Run.number)), execution_options=TRASH_TOO)
+    return (newest or 0) + 1

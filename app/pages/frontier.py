@@ -56,7 +56,9 @@ def _nothing_yet() -> None:
         st.markdown(
             "Each evaluated run becomes a dot here: what its training cost and how good its images"
             " were. A run is evaluated while it trains if **quality_every** is set; the preset"
-            " **mnist** does so every 5 epochs."
+            " **mnist** does so every 5 epochs. Runs"
+            " without it can be evaluated from their checkpoints: select them under Runs, then"
+            " Evaluate."
         )
         with st.container(horizontal=True, gap="medium"):
             st.page_link(

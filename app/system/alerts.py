@@ -64,8 +64,8 @@ def show(context: Context) -> None:
 
 def _channel(context: Context, one: AlertChannel) -> None:
     off = "" if one.enabled else " :gray-badge[Off]"
-    told = f"**{formatting.escape(one.name)}** {listing.KINDS[one.kind]}, "
-    with _row(f"{told}{formatting.escape(one.masked)}{off}"):
+    text = f"**{formatting.escape(one.name)}** {listing.KINDS[one.kind]}, "
+    with _row(f"{text}{formatting.escape(one.masked)}{off}"):
         about = "Send a test message to this channel now."
         if _button("Test", ":material/send:", f"test_{one.id}", about):
             _test(context, one)
@@ -97,12 +97,12 @@ def _rule(context: Context, one: AlertRule, channel_name: str) -> None:
 
 
 @contextmanager
-def _row(told: str) -> Iterator[None]:
+def _row(text: str) -> Iterator[None]:
     """Text, and beside it, or below it where there is no room, its buttons."""
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"
     ):
-        st.markdown(told, width="content")
+        st.markdown(text, width="content")
         with st.container(horizontal=True, width="content", gap="medium"):
             yield
 

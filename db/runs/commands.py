@@ -10,9 +10,9 @@ from sqlalchemy import Engine, and_, case, func, or_, update
 from sqlmodel import Session, col, select
 
 from ganboard.db.clock import now
-from ganboard.db.engine import TRASH_TOO, writing
+from ganboard.db.engine import writing
 from ganboard.db.errors import NotAllowed
-from ganboard.db.fence import FINISHED, fence, locked, note
+from ganboard.db.fence import FINISHED, fence, locked, next_number, note
 from ganboard.db.models import ACTIVE, ENDED, WAITING, Run
 from ganboard.db.runs import holders
 from ganboard.db.runs.imports import IMPORTED
@@ -64,9 +64,7 @@ def add_runs(
     """As `create_runs`, within the caller's transaction."""
     common = {"preset": preset, "parent_id": parent_id, "sweep": sweep, "queued_at": now()}
     made = [Run(name=name, config=config, **common) for name, config in runs]  # type: ignore[arg-type]
-    # those that are created in the same moment by others may share a number, and so a colour
-    newest = session.scalar(select(func.max(Run.number)), execution_options=TRASH_TOO) or 0
-    for number, run in enumerate(made, newest + 1):
+    for number, run in enumerate(made, next_number(session)):
         run.number = number
         session.add(run)
     session.flush()

@@ -13,13 +13,13 @@ from datetime import datetime
 from typing import Any, Literal
 
 import numpy as np
-from sqlalchemy import Engine, func
+from sqlalchemy import Engine
 from sqlmodel import Session, select
 
 from ganboard.db.clock import now
 from ganboard.db.engine import TRASH_TOO, writing
 from ganboard.db.errors import NotAllowed
-from ganboard.db.fence import FINISHED, fence, in_trash, locked, note
+from ganboard.db.fence import FINISHED, fence, in_trash, locked, next_number, note
 from ganboard.db.models import ENDED, Epoch, Event, Grid, LoggedValues, Run, SystemSample
 from ganboard.db.runs import runtime_estimation
 from ganboard.db.types import Float64s
@@ -85,14 +85,13 @@ def create(
             ("created_at", "queued_at", "started_at"), began_at or now()
         )
         moments |= {"lease_until": now(LEASE_SECONDS), "phase_since": now(), "progress_at": now()}
-        newest = session.scalar(select(func.max(Run.number)), execution_options=TRASH_TOO)
         run = Run(
             id=run_id,
             name=name,
             status="running",
             config=dict(config),
             external=True,
-            number=(newest or 0) + 1,
+            number=next_number(session),
             attempt=ATTEMPT,
             worker=f"script on {host}",
             phase="training",

@@ -9,7 +9,7 @@ from sqlmodel import Session, col, func, select
 
 from ganboard.db.clock import now
 from ganboard.db.engine import reading, writing
-from ganboard.db.fence import locked, note
+from ganboard.db.fence import locked, next_number, note
 from ganboard.db.models import Checkpoint, Epoch, Grid, Metric, Quality, Run, StepLosses, StepSeries
 from ganboard.db.runs.imports import IMPORTED
 
@@ -40,7 +40,7 @@ def fork(
             config=config,
             preset=parent.preset,
             parent_id=parent.id,
-            number=(session.scalar(select(func.max(Run.number))) or 0) + 1,
+            number=next_number(session),
             examples=parent.examples,
             steps_per_epoch=parent.steps_per_epoch,
             g_parameters=parent.g_parameters,

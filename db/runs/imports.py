@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import Engine, func
-from sqlmodel import SQLModel, select
+from sqlalchemy import Engine
+from sqlmodel import SQLModel
 
 from ganboard.db.engine import TRASH_TOO, writing
 from ganboard.db.errors import NotAllowed
-from ganboard.db.fence import in_trash, note
+from ganboard.db.fence import in_trash, next_number, note
 from ganboard.db.models import Run, Tag
 
 IMPORTED = "imported_at"  # among a run's facts: its checkpoints lie elsewhere
@@ -28,8 +28,7 @@ def insert(
                 f"Run {run.id} already exists. To import it again, run `ganboard delete"
                 f" --permanently {run.id}` first."
             )
-        newest = session.scalar(select(func.max(Run.number)), execution_options=TRASH_TOO)
-        run.number = (newest or 0) + 1
+        run.number = next_number(session)
         session.add(run)
         session.flush()
         session.add_all(rows)

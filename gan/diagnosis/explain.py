@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ganboard.gan.config import ConfigError, parse
-from ganboard.gan.diagnosis import balance, pace, progress
+from ganboard.gan.diagnosis import balance, durations, progress
 from ganboard.gan.diagnosis.trace import TITLES, Finding, Trace
 
 DETECTORS: tuple[Callable[[Trace], list[Finding]], ...] = (
@@ -20,9 +20,9 @@ DETECTORS: tuple[Callable[[Trace], list[Finding]], ...] = (
     progress.overflow,
     progress.quality,
     progress.spikes,
-    pace.stragglers,
-    pace.slow_epochs,
-    pace.restarts,
+    durations.stragglers,
+    durations.slow_epochs,
+    durations.restarts,
 )
 
 
@@ -68,8 +68,8 @@ def _checked(trace: Trace) -> list[str]:
         quality += f" (a trend takes {progress.EVALUATIONS})"
     said.append(quality if evaluated else f"{trace.label}: never evaluated")
     seconds = f"Seconds of {_many(len(trace.seconds), 'epoch')}"
-    if len(trace.seconds) < pace.EPOCHS:
-        seconds += f" (slow ones are told apart from {pace.EPOCHS} on)"
+    if len(trace.seconds) < durations.EPOCHS:
+        seconds += f" (slow ones are found from {durations.EPOCHS} on)"
     said.append(seconds)
     return said
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ganboard.gan.config import parse
+from ganboard.gan.diagnosis import explain as module
 from ganboard.gan.diagnosis.explain import explain
 from ganboard.gan.diagnosis.trace import Evaluations, Finding, Floats, Trace, spans
 from ganboard.gan.events import COLLAPSE, SLOW_REPLICA
@@ -209,6 +210,21 @@ def test_clipping_is_not_offered_to_a_run_that_clips() -> None:
     assert finding.remedy
     clipped = trace(losses=losses, config={"clip_norm": 2.0})
     assert only(explain(clipped).findings).remedy == {}
+
+
+def test_a_remedy_that_the_configuration_refuses_is_not_offered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def detect(_: Trace) -> list[Finding]:
+        return [
+            Finding("plateau", 1, 2, "Flat.", "Try this.", {"epochs": 0}),
+            Finding("plateau", 3, 4, "Flat.", "Try this.", {"epochs": 5}),
+        ]
+
+    monkeypatch.setattr(module, "DETECTORS", (detect,))
+    refused, offered = explain(trace()).findings
+    assert (refused.remedy, refused.advice) == ({}, "Try this.")
+    assert offered.remedy == {"epochs": 5}
 
 
 @pytest.mark.parametrize(
