@@ -70,5 +70,6 @@ class Keyboard:
             "pages": dict(pages),
             "keys": list(keys),
         }
-        chosen = self._mount(key="keyboard", data=data, on_command_change=lambda: None).command
+        mounted = self._mount(key="keyboard", data=data, on_command_change=lambda: None)
+        chosen = mounted.get("command")  # no attribute where a page is rendered without a browser
         return str(chosen) if chosen else None
