@@ -26,7 +26,8 @@ _SHAPING = ("Data", "Model", "Training")  # groups of settings that networks may
 _SECONDS = 180.0
 _LOCK = threading.Lock()
 _KNOWN: dict[str, tuple[Layers, Layers]] = {}
-_RUNNING: set[str] = set()
+_RUNNING: dict[str, RunConfig] = {}
+_WORKING = threading.Lock()  # one process at a time, which imports TensorFlow once for all
 _FAILED: dict[str, str] = {}
 _FOLDER: list[Path] = []
 
@@ -47,11 +48,11 @@ def layers(config: RunConfig, *, wait: bool = False) -> tuple[Layers, Layers] | 
             return _KNOWN[key]
         if not wait and (key in _RUNNING or key in _FAILED):
             return None
-        _RUNNING.add(key)
+        _RUNNING[key] = config
     if wait:
-        _measure(config, key)
+        _measure(key)
         return _KNOWN.get(key)
-    threading.Thread(target=_measure, args=(config, key), daemon=True).start()
+    threading.Thread(target=_measure, args=(key,), daemon=True).start()
     return None
 
 
@@ -74,34 +75,48 @@ def put(config: RunConfig, found: tuple[Layers, Layers]) -> None:
             return
 
 
-def _measure(config: RunConfig, key: str) -> None:
-    failure = _ask(config)
-    with _LOCK:
-        _RUNNING.discard(key)
-        _FAILED.pop(key, None)
-        if failure:
-            _FAILED[key] = failure
+def _measure(key: str) -> None:
+    """Measure this one, and with it whatever waits for the process that runs now."""
+    with _WORKING:
+        with _LOCK:
+            asked = dict(_RUNNING) if key in _RUNNING else {}
+        if not asked:
+            return
+        failures = _ask(list(asked.values()))
+        with _LOCK:
+            for one, failure in zip(asked, failures, strict=True):
+                _RUNNING.pop(one, None)
+                _FAILED.pop(one, None)
+                if failure:
+                    _FAILED[one] = failure
 
 
-def _ask(config: RunConfig) -> str:
-    """Have another process measure the networks; why it could not, in a sentence."""
+def _ask(configs: list[RunConfig]) -> list[str]:
+    """Have another process measure their networks; for each why it could not, in a sentence."""
     if not _has_tensorflow():  # the dashboard's image
-        return "The networks are measured when the model is first trained."
+        return ["The networks are measured when the model is first trained."] * len(configs)
     command = [sys.executable, "-m", "ganboard.gan.one_file.measure"]
     try:
         done = subprocess.run(
             command,
-            input=config.model_dump_json(),
+            input="".join(f"{config.model_dump_json()}\n" for config in configs),
             capture_output=True,
             text=True,
             timeout=_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        return f"The networks were not built within {_SECONDS:.0f} s."
-    if done.returncode:
+        return [f"The networks were not built within {_SECONDS:.0f} s."] * len(configs)
+    answers = done.stdout.splitlines()[-len(configs) :]
+    if done.returncode or len(answers) < len(configs):
         last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        return f"The networks could not be built: {last[:300]}"
-    put(config, _read(json.loads(done.stdout.splitlines()[-1])))
+        return [f"The networks could not be built: {last[:300]}"] * len(configs)
+    return [_take(*one) for one in zip(configs, map(json.loads, answers), strict=True)]
+
+
+def _take(config: RunConfig, answer: Any) -> str:
+    if isinstance(answer, str):
+        return f"The networks could not be built: {answer[:300]}"
+    put(config, _read(answer))
     return ""
 
 

@@ -1,5 +1,6 @@
-"""Reads costs off the networks of the configuration on stdin: `python -m
-ganboard.gan.one_file.measure`. Its last line is the answer in JSON."""
+"""Reads costs off the networks of the configurations on stdin, one in each line: `python -m
+ganboard.gan.one_file.measure`. Its last lines are the answers in JSON: the layers, or a sentence
+where the networks cannot be built."""
 
 from __future__ import annotations
 
@@ -69,12 +70,23 @@ def _shapes(tensors: Any) -> list[tuple[int, ...]]:
 def main() -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+    answers = [_answer(json.loads(line)) for line in sys.stdin]
+    sys.stdout.write("".join(f"\n{json.dumps(answer)}" for answer in answers) + "\n")
+
+
+def _answer(config: Any) -> Any:
+    import tensorflow as tf
+
     from ganboard.gan.config import parse
     from ganboard.gan.modeling import recipe
 
-    networks = recipe.make(parse(json.load(sys.stdin))).networks()
+    try:
+        networks = recipe.make(parse(config)).networks()
+    except Exception as error:  # a model is anybody's code
+        return f"{type(error).__name__}: {error}"
     answer = [[asdict(layer) for layer in costs(network)] for network in networks]
-    sys.stdout.write(f"\n{json.dumps(answer)}\n")
+    tf.keras.backend.clear_session()
+    return answer
 
 
 if __name__ == "__main__":

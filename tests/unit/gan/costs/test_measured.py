@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ganboard.gan.config import ConfigError, parse
+from ganboard.gan.config import ConfigError, RunConfig, parse
 from ganboard.gan.costs import estimate, measured
 from tests.polling import wait_until
 
@@ -30,9 +30,23 @@ def _forget() -> None:
         kept.clear()
 
 
-def test_networks_are_measured_once_and_kept_for_other_processes() -> None:
-    assert not estimate.known(CONFIG)  # which begins it
-    wait_until(lambda: estimate.known(CONFIG), seconds=120, what="the measurement")
+def test_networks_are_measured_once_and_kept_for_other_processes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ask, asked = measured._ask, []
+
+    def count(configs: list[RunConfig]) -> list[str]:
+        asked.append(len(configs))
+        return ask(configs)
+
+    monkeypatch.setattr(measured, "_ask", count)
+    others = [CONFIG.model_copy(update={"width": width}) for width in (2, 6)]
+    assert not any(map(estimate.known, (CONFIG, *others)))  # which begins it
+    wait_until(
+        lambda: all(map(estimate.known, (CONFIG, *others))), seconds=120, what="the measurement"
+    )
+    # whoever asks while a process works shares the next one
+    assert asked in ([1, 2], [3], [2, 1])
     found = measured.layers(CONFIG)
     assert found is not None
     g, d = found
@@ -54,9 +68,9 @@ def test_networks_that_cannot_be_built_are_said_and_not_tried_for_ever(
 ) -> None:
     tried = []
 
-    def refuse(config: object) -> str:
-        tried.append(config)
-        return "The networks could not be built: no such layer."
+    def refuse(configs: list[object]) -> list[str]:
+        tried.extend(configs)
+        return ["The networks could not be built: no such layer."] * len(configs)
 
     monkeypatch.setattr(measured, "_ask", refuse)
     assert measured.layers(CONFIG) is None
