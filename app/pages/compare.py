@@ -110,11 +110,13 @@ def page() -> None:
                 by = grouping.control(runs)
                 VIEWS[name].beside()
         options = VIEWS[name].controls(engine, _in_view(name, compared))
+        waiting = st.skeleton(height=style.CHART)
         body = st.container()
     live = any(run.status not in ENDED for run in runs)
     st.fragment(tick, run_every=TICK_SECONDS if live else None)(
         compared.ids, base.id, name, by, options, head, body, live
     )
+    waiting.empty()
 
 
 def _in_view(name: str, compared: Compared) -> Compared:

@@ -9,6 +9,7 @@ from ganboard.app import errors, navigation
 from ganboard.app.frontier import controls, points, view
 from ganboard.app.frontier.controls import Options
 from ganboard.app.runs import listing, saved_views
+from ganboard.app.theme import style
 from ganboard.worker.context import Context
 
 SECONDS = 5.0  # between two looks for new evaluations
@@ -21,9 +22,11 @@ def render() -> None:
     ):
         st.title("Quality per second", anchor=False, width="content")
         saved_views.show("frontier")
+    waiting = st.skeleton(height=style.CHART)
     version = points.version(context)
     entries = points.entries(context, version)
     if not entries:
+        waiting.empty()
         _nothing_yet()
         st.fragment(_wait, run_every=SECONDS)(context)
         return
@@ -31,6 +34,7 @@ def render() -> None:
     offered = _offered(context, version)
     live = listing.read(context).training
     st.fragment(_tick, run_every=SECONDS if live else None)(context, options, offered, live)
+    waiting.empty()
 
 
 def _offered(context: Context, version: points.Version) -> list[tuple[str, str]]:

@@ -28,6 +28,7 @@ from ganboard.app.run import (
 )
 from ganboard.app.run.requested import prediction, surface
 from ganboard.app.runs import trash as trash_actions
+from ganboard.app.theme import style
 from ganboard.db.models import ENDED, Run
 from ganboard.db.runs import queries, trash
 from ganboard.gan.config import invalid_reason
@@ -154,6 +155,7 @@ def page() -> None:
     name = next((name for name, tab in tabs.items() if tab.open), views[0])
     with tabs[name]:
         options = VIEWS[name].controls(context, run)
+        waiting = st.skeleton(height=style.CHART)
         body = st.container()
     current = Displayed(
         run.id,
@@ -165,6 +167,7 @@ def page() -> None:
     )
     every = TICK_SECONDS if run.status not in ENDED else POLL_SECONDS if current.following else None
     st.fragment(tick, run_every=every)(current, name, options, head, body)
+    waiting.empty()
     with tabs[name]:
         VIEWS[name].below(context, run, options)
     run_actions.report_outcome(outcome)

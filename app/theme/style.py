@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+CHART = 360  # pixels: the height of most charts, and of what is shown until they come
 _NO_SPACE = """
 [data-testid="stElementContainer"]:has(> [data-testid="stHtml"] > i[hidden]) { display: none; }
 """

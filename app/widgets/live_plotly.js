@@ -1,23 +1,6 @@
 // One Plotly figure that is changed in place: Plotly.react keeps zoom, hover, camera and legend choices across updates.
-// live_plotly.py puts constants in front of this text: VENDOR, the address of Plotly, TEMPLATES, the light and the dark look,
+// live_plotly.py puts constants in front of this text: TEMPLATES, the light and the dark look,
 // DARK, what stands for some colours on the dark ground, and CONFIG, the buttons over the figure (worker/figures/mode_bar.py).
-
-let loading = null;
-
-function plotly() {
-  loading ??= new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    script.src = VENDOR;
-    script.onload = () => resolve(window.Plotly);
-    script.onerror = () => {
-      loading = null; // the next update tries again
-      script.remove();
-      reject(new Error(`${VENDOR} did not load`));
-    };
-    document.head.append(script);
-  });
-  return loading;
-}
 
 function isDark(element) {
   return getComputedStyle(element).colorScheme.includes("dark");
@@ -89,7 +72,7 @@ class Chart {
     if (this.held || this.wanted === null) return;
     let library;
     try {
-      library = await plotly();
+      library = await window.loadPlotly(); // of app/web/index.py
     } catch (error) {
       this.say("The chart library could not be loaded: reload the page.");
       return;

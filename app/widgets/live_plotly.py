@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
-import plotly
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -20,12 +19,23 @@ from ganboard.db.ids import is_id
 from ganboard.worker.figures import mode_bar, palette
 from ganboard.worker.figures.template import TEMPLATES
 
-_HTML = "<div class='live-plotly'></div>"
+# a chart's shape until it is drawn: the library and the data arrive later
+_HTML = """<div class='live-plotly'>
+<svg class='live-plotly-waiting' viewBox='0 0 100 100' preserveAspectRatio='none' aria-hidden='true'
+><path d='M6 12H98M6 37H98M6 62H98M6 87H98' /><path d='M6 22C16 70 26 58 40 68S70 78 98 80' />
+</svg></div>"""
 _CSS = """
 .live-plotly {
   position: relative; width: 100%; overflow: hidden;
   font-size: 0.875rem; color: var(--st-gray-text-color);
 }
+.live-plotly-waiting {
+  display: block; width: 100%; height: 100%; fill: none; stroke: var(--st-border-color);
+  stroke-width: 2; animation: live-plotly-waiting 1.6s ease-in-out infinite alternate;
+}
+.live-plotly-waiting path { vector-effect: non-scaling-stroke; }
+@keyframes live-plotly-waiting { from { opacity: 0.35; } to { opacity: 1; } }
+@media (prefers-reduced-motion: reduce) { .live-plotly-waiting { animation: none; } }
 .live-plotly-picture {
   position: absolute; top: 44px; right: 24px; width: 140px; pointer-events: none;
   image-rendering: pixelated; border: 1px solid var(--st-border-color); border-radius: 4px;
@@ -35,10 +45,7 @@ _TEMPLATES = orjson.dumps(
     {name: template.to_plotly_json() for name, template in TEMPLATES.items()},
     option=orjson.OPT_SERIALIZE_NUMPY,
 )
-# cached for good by the browser, so the version is part of its name
-_VENDOR = f"/vendor/plotly.min.js?v={plotly.__version__}"
-_CONSTANTS = f"""const VENDOR = '{_VENDOR}';
-const TEMPLATES = {_TEMPLATES.decode()};
+_CONSTANTS = f"""const TEMPLATES = {_TEMPLATES.decode()};
 const DARK = {orjson.dumps(palette.DARK).decode()};
 const CONFIG = {orjson.dumps(mode_bar.CONFIG).decode()};
 """
