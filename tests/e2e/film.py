@@ -1,0 +1,152 @@
+"""Draws docs/images/tour.gif, the main journey on a running dashboard: choose a preset, launch,
+watch digits appear, compare with stored runs, ask what quality costs, draw new images.
+
+    ganboard up        # over a state directory with two or more evaluated runs
+    python -m tests.e2e.film http://127.0.0.1:8501 docs/images/tour.gif
+
+It launches a run and waits for its end. The film shows a frame for each moment, not for each
+second: how much faster than life the training is shown stands below the frames.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import time
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from PIL import Image, ImageDraw, ImageFont
+from playwright.sync_api import Page, expect, sync_playwright
+
+from tests import chromium
+from tests.e2e.sights import settled
+
+VIEWPORT = {"width": 1280, "height": 800}
+SIZE = (960, 600)
+STRIP = 44  # pixels below a frame, for the words
+COLOURS = 96
+LIMIT = 8 * 10**6  # bytes
+PLOT = ".live-plotly .main-svg"
+PATIENCE = 120_000  # milliseconds
+SECONDS_BETWEEN = 4.0  # while a run trains
+SHOWN_EACH = 0.5
+
+
+@dataclass
+class Film:
+    page: Page
+    words: str = ""
+    frames: list[Image.Image] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    def take(self, seconds: float) -> None:
+        """What is on the page now, to be seen for so long."""
+        shot = Image.open(io.BytesIO(self.page.screenshot())).convert("RGB")
+        whole = Image.new("RGB", (SIZE[0], SIZE[1] + STRIP), "#1d2733")
+        whole.paste(shot.resize(SIZE, Image.Resampling.LANCZOS))
+        font = ImageFont.load_default(size=22)
+        ImageDraw.Draw(whole).text((16, SIZE[1] + 8), self.words, "white", font=font)
+        self.frames.append(whole)
+        self.seconds.append(seconds)
+
+    def scene(self, words: str, seconds: float = 4.0) -> None:
+        settled(self.page)
+        self.page.wait_for_timeout(700)  # transitions of Streamlit and Plotly
+        self.words = words
+        self.take(seconds)
+
+    def save(self, path: Path) -> None:
+        """With one palette for all frames, so that what stands still costs nothing."""
+        chosen = self.frames[:: max(1, len(self.frames) // 12)]
+        wall = Image.new("RGB", (SIZE[0], SIZE[1] * len(chosen)))
+        for place, frame in enumerate(chosen):
+            wall.paste(frame, (0, SIZE[1] * place))
+        palette = wall.quantize(COLOURS)
+        first, *others = (
+            frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in self.frames
+        )
+        durations = [round(1000 * seconds) for seconds in self.seconds]
+        first.save(
+            path, save_all=True, append_images=others, duration=durations, loop=0, optimize=True
+        )
+
+
+def journey(film: Film, url: str) -> None:
+    page = film.page
+    page.goto(url)
+    film.scene("Every run that was trained: losses, images/s, quality, settings")
+    page.get_by_role("button", name="Launch a run").click()
+    expect(page.get_by_role("heading", name="Launch")).to_be_visible(timeout=PATIENCE)
+    film.scene("A preset, or settings of your own; how long it takes is said before the start")
+    page.get_by_role("button", name="Use mnist").click()
+    film.scene("The preset mnist: legible digits in minutes, on two cores", 3.0)
+    page.get_by_role("button", name="Launch", exact=True).click()
+    expect(page.get_by_role("tab", name="Images")).to_be_visible(timeout=PATIENCE)
+    training(film, url)
+    for tab, words in (
+        ("Quality", "FID and more after every few epochs, beside that of real images"),
+        ("Timings", "Where the seconds of each epoch went"),
+        ("Explain", "What happened in this run, and which setting would change it"),
+    ):
+        page.get_by_role("tab", name=tab).click()
+        film.scene(words, 4.5)
+    stored = finished(url)
+    page.goto(f"{url}/compare?runs={','.join(stored[:4])}")
+    expect(page.locator(PLOT).first).to_be_visible(timeout=PATIENCE)
+    film.scene("Stored runs side by side: what each choice gained, in words and in curves", 6.0)
+    page.get_by_role("tab", name="Images").click()
+    film.scene("The same noise in every run, epoch by epoch", 5.0)
+    page.goto(f"{url}/frontier")
+    expect(page.locator(PLOT).first).to_be_visible(timeout=PATIENCE)
+    film.scene("What quality costs: every evaluation of every run, and the front", 5.0)
+    page.goto(f"{url}/playground?run={stored[0]}")
+    expect(page.locator(".picture").nth(15)).to_be_visible(timeout=PATIENCE)
+    film.scene("New images from any stored generator", 5.0)
+
+
+def training(film: Film, url: str) -> None:
+    """Losses at first, then the images, until the run has ended."""
+    page = film.page
+    expect(page.locator(PLOT).first).to_be_visible(timeout=PATIENCE)
+    [run_id] = [run["id"] for run in stored_runs(url) if run["status"] == "running"]
+    speed = f"(training at {SECONDS_BETWEEN / SHOWN_EACH:.0f} times its speed)"
+    for _ in range(8):
+        film.scene(f"Losses arrive live, step by step {speed}", SHOWN_EACH)
+        time.sleep(SECONDS_BETWEEN)
+    page.get_by_role("tab", name="Images").click()
+    while run_id not in finished(url):
+        film.scene(f"Digits come out of the noise {speed}", SHOWN_EACH)
+        time.sleep(SECONDS_BETWEEN)
+    film.scene("Finished: the images of the last epoch beside real ones", 4.0)
+
+
+def stored_runs(url: str) -> list[dict[str, str]]:
+    """Newest first."""
+    with urllib.request.urlopen(f"{url}/api/runs") as answer:
+        found: list[dict[str, str]] = json.load(answer)
+    return found
+
+
+def finished(url: str) -> list[str]:
+    return [run["id"] for run in stored_runs(url) if run["status"] == "finished"]
+
+
+def main(url: str, path: str) -> None:
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=chromium.find(), args=["--no-sandbox", "--enable-unsafe-swiftshader"]
+        )
+        film = Film(browser.new_page(viewport=VIEWPORT))  # type: ignore[arg-type]
+        journey(film, url)
+        browser.close()
+    film.save(Path(path))
+    size = Path(path).stat().st_size
+    print(f"{len(film.frames)} frames, {sum(film.seconds):.0f} s, {size / 1e6:.1f} MB")
+    assert size <= LIMIT, f"{size:,} bytes are more than {LIMIT:,}: take fewer colours or frames"
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
