@@ -110,6 +110,12 @@ WHAT: dict[Role, str] = {
 }
 
 
+def email() -> str:
+    """The address of the person at this page; empty while nobody signs in."""
+    rules = sign_in(Settings())
+    return "" if rules is None else visitor(rules, _claims()).email
+
+
 def read_only() -> str | None:
     """Why the person at this page may not change anything, None when they may. Asked anew each
     time: a role can end."""

@@ -144,6 +144,18 @@ class SavedView(SQLModel, table=True):
     saved_at: datetime = Field(default_factory=utc_now)
 
 
+class SavedBoard(SQLModel, table=True):
+    """Panels that somebody arranged, under a name."""
+
+    __tablename__ = "saved_board"
+
+    # e-mail address; empty: saved while nobody signed in, of everybody
+    owner: str = Field(primary_key=True, sa_type=Text)
+    name: str = Field(primary_key=True, sa_type=Text)
+    panels: list[dict[str, Any]] = Field(sa_type=Json)  # see `worker.panels.board`
+    saved_at: datetime = Field(default_factory=utc_now)
+
+
 class Study(SQLModel, table=True):
     """Grids of runs that answer a question together, and what was asked."""
 

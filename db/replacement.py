@@ -52,7 +52,7 @@ def occupants(engine: Engine) -> Occupants:
                 col(Run.status).in_(ACTIVE), col(Run.lease_until) > now()
             )
             alive += (f"run {run_id}" for run_id in connection.scalars(training))
-        others = count("study", "saved_view", "model_version", "alert_channel")
+        others = count("study", "saved_view", "saved_board", "model_version", "alert_channel")
         return Occupants(count("run"), others, tuple(alive))
 
 

@@ -51,7 +51,7 @@ def frame(engine: Engine, run_id: str, name: str, *, points: int = 2000) -> pd.D
     from ganboard.db.curves import reduction
 
     with reading(engine) as session:
-        steps, times, values = _read(session, run_id, name)
+        steps, times, values = read(session, run_id, name)
         kept = reduction.extremes([values], points) if len(steps) else np.zeros(0, np.intp)
         return pd.DataFrame(
             _axes(session, run_id, steps[kept], times[kept]) | {"value": values[kept]}
@@ -61,7 +61,7 @@ def frame(engine: Engine, run_id: str, name: str, *, points: int = 2000) -> pd.D
 def losses(session: Session, run_id: str) -> tuple[dict[str, Any], dict[str, Floats]] | None:
     """The axes [n] and the losses of G and D [n] by net of all steps at which either was logged;
     None unless both were. A step with one of them repeats the latest value of the other."""
-    (g_steps, g_times, g), (d_steps, d_times, d) = (_read(session, run_id, name) for name in LOSSES)
+    (g_steps, g_times, g), (d_steps, d_times, d) = (read(session, run_id, name) for name in LOSSES)
     if not len(g_steps) or not len(d_steps):
         return None
     steps, first = np.unique(np.concatenate([g_steps, d_steps]), return_index=True)
@@ -75,12 +75,14 @@ def rows(engine: Engine, run_id: str) -> Iterator[tuple[str, int, float, float]]
     step."""
     for name in names(engine, run_id):
         with reading(engine) as session:
-            columns = [column.tolist() for column in _read(session, run_id, name)]
+            columns = [column.tolist() for column in read(session, run_id, name)]
         for step, time, value in zip(*columns, strict=True):
             yield name, int(step), time, value
 
 
-def _read(session: Session, run_id: str, name: str) -> tuple[Floats, Floats, Floats]:
+def read(session: Session, run_id: str, name: str) -> tuple[Floats, Floats, Floats]:
+    """Steps, times (seconds since 1970) and values [n] of a metric, ascending by step; empty if it
+    was never logged."""
     stored = session.exec(
         select(LoggedValues)
         .where(LoggedValues.run_id == run_id, LoggedValues.name == name)

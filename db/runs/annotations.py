@@ -32,7 +32,7 @@ _TAG = re.compile(r"[\w.: -]+")
 
 def check_tag(text: str) -> str:
     """The tag in Unicode NFC, single blanks inside and none around. Raises BadAnnotation."""
-    tag = " ".join(_checked(text, "tag", TAG_LENGTH).split())
+    tag = " ".join(check_text(text, "tag", TAG_LENGTH).split())
     wrong = next((c for c in tag if not _TAG.fullmatch(c)), None)
     if wrong is not None:
         raise BadAnnotation(
@@ -87,7 +87,7 @@ def write_note(engine: Engine, *, run_id: str, text: str, version: int) -> int:
     Raises NoteChanged if it was changed since, BadAnnotation, UnknownRun.
     """
     written = (
-        _checked(text.replace("\r\n", "\n"), "note", NOTE_LENGTH, lines=True)
+        check_text(text.replace("\r\n", "\n"), "note", NOTE_LENGTH, lines=True)
         if text.strip()
         else None
     )
@@ -133,7 +133,7 @@ def restore(engine: Engine, *, run_ids: Sequence[str]) -> None:
 
 def save_view(engine: Engine, *, name: str, page: str, query: str) -> SavedView:
     """Keep the address of a page under a new name. Raises BadAnnotation."""
-    name = _checked(name, "name of the view", VIEW_NAME_LENGTH)
+    name = check_text(name, "name of the view", VIEW_NAME_LENGTH)
     if len(query) > QUERY_LENGTH:
         raise BadAnnotation(
             f"The address has {len(query)} characters; the limit for a saved view is"
@@ -199,7 +199,7 @@ def _locked(session: Session, run_ids: Sequence[str]) -> list[Run]:
     return [locked(session, run_id) for run_id in sorted(set(run_ids))]
 
 
-def _checked(text: str, what: str, limit: int, *, lines: bool = False) -> str:
+def check_text(text: str, what: str, limit: int, *, lines: bool = False) -> str:
     """`text` in Unicode NFC without surrounding blanks. Raises BadAnnotation."""
     text = unicodedata.normalize("NFC", text).strip()
     if not text:

@@ -64,6 +64,7 @@ def fill(engine: Engine) -> None:
 
 PER_RUN = {"run", "tag", "study_run", "request"}
 ALONE = {
+    "saved_board",
     "saved_view",
     "study",
     "worker",
@@ -150,6 +151,7 @@ MEANT = {
     ("checkpoint", "step"): lambda n: 4 * (1 + n // RUNS),
     ("event", "id"): lambda n: 10 + n,
     ("event", "level"): lambda n: ("info", "warning", "error")[n % 3],
+    ("saved_board", "name"): lambda n: f"board {n} é",
     ("saved_view", "name"): lambda n: f"view {n} é",
     ("step_series", "name"): lambda n: "g_rate",
     ("metric", "name"): lambda n: ("fid", "memorization", "l1")[n % 3],

@@ -32,6 +32,7 @@ from ganboard.db.models import (  # fmt: skip
     Rehearsal,
     Request,
     Run,
+    SavedBoard,
     SavedView,
     StepLosses,
     StepSeries,
@@ -132,6 +133,7 @@ def full_rows() -> list[SQLModel]:
             gpu_memory_bytes=8e10,
         ),
         Tag(run_id=run.id, tag="ünïcode"),
+        SavedBoard(owner="a@b.c", name="mine", panels=[{"y": "g_loss"}], saved_at=MOMENT),
         SavedView(name="mine", page="compare", query="runs=a,b&log=true", saved_at=MOMENT),
         Request(
             id="uuuuuuuuuu",

@@ -1,0 +1,1 @@
+"""Panels: charts that a person defines from stored metrics and expressions of them."""

@@ -1,0 +1,149 @@
+"""Boards: the panels that a person arranged, as JSON that fits into an address.
+
+`Board.model_json_schema()` is the schema of what `encode` writes and `decode` reads.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    RootModel,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+)
+
+from ganboard.db.curves.stored import TIME
+from ganboard.worker.panels.errors import BadPanel
+from ganboard.worker.panels.expressions import LENGTH, parse
+
+PANELS = 24  # of one board
+TITLE = 80  # characters
+ADDRESS = 6000  # characters of a board in an address
+MAX_SMOOTHING = 0.999
+Width = Literal["third", "half", "full"]
+Written = Annotated[str, StringConstraints(max_length=LENGTH)]
+
+
+class Panel(BaseModel):
+    """One chart: an expression over an axis, and how it is drawn."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    y: Written = Field(description="Metric or expression, such as d_loss / g_loss")
+    x: Written = Field("step", description="step, epoch, images, seconds, time or an expression")
+    title: Annotated[str, StringConstraints(max_length=TITLE)] = Field(
+        "", description="Above the chart; empty: the expression"
+    )
+    log_x: bool = Field(False, description="Logarithmic x axis")
+    log_y: bool = Field(False, description="Logarithmic y axis")
+    smoothing: float = Field(
+        0.0, ge=0, le=MAX_SMOOTHING, description="Weight of past values in the moving average"
+    )
+    width: Width = Field("half", description="Share of the page's width")
+    pinned: bool = Field(False, description="First on the board, and on the first tab of a run")
+
+    @field_validator("y", "x")
+    @classmethod
+    def _readable(cls, text: str, info: Any) -> str:
+        text = text.strip()
+        if info.field_name == "x" and text == TIME:
+            return text
+        try:
+            return parse(text).text
+        except BadPanel as mistake:
+            raise ValueError(str(mistake)) from None
+
+    @property
+    def called(self) -> str:
+        """Its title."""
+        if self.title.strip():
+            return self.title.strip()
+        return self.y if self.x in ("step", "epoch") else f"{self.y} over {self.x}"
+
+
+class Board(RootModel[tuple[Panel, ...]]):
+    """Panels in their order, those that are pinned first."""
+
+    model_config = ConfigDict(frozen=True)
+    root: Annotated[tuple[Panel, ...], Field(max_length=PANELS)] = ()
+
+    @property
+    def panels(self) -> tuple[Panel, ...]:
+        """Those that are pinned first."""
+        return tuple(sorted(self.root, key=lambda panel: not panel.pinned))
+
+    def with_panel(self, panel: Panel, place: int | None = None) -> Board:
+        """A panel in this place, or after the last. Raises BadPanel if the board is full."""
+        if place is None and len(self.root) >= PANELS:
+            raise BadPanel(f"A board has at most {PANELS} panels. Remove one first.")
+        panels = list(self.panels)
+        if place is None:
+            panels.append(panel)
+        else:
+            panels[place] = panel
+        return Board(tuple(panels))
+
+    def without(self, place: int) -> Board:
+        """All panels but one."""
+        return Board(tuple(one for at, one in enumerate(self.panels) if at != place))
+
+    def moved(self, place: int, by: int) -> Board:
+        """A panel moved `by` places, among those that are pinned or not as it is."""
+        panels = list(self.panels)
+        to = min(max(place + by, 0), len(panels) - 1)
+        panels.insert(to, panels.pop(place))
+        return Board(tuple(panels))
+
+
+def encode(board: Board) -> str:
+    """The board as JSON without what is at its default. Raises BadPanel if no address holds it."""
+    entries = board.model_dump(exclude_defaults=True)
+    text = json.dumps(entries, ensure_ascii=False, separators=(",", ":"))
+    if len(text) > ADDRESS:
+        raise BadPanel(
+            f"The board has {len(text):,} characters; the limit for an address is {ADDRESS:,}."
+            " Remove panels or shorten their titles."
+        )
+    return text
+
+
+def decode(text: str) -> Board:
+    """The board that `encode` wrote, or a person. Raises BadPanel with one sentence."""
+    if len(text) > ADDRESS:
+        raise BadPanel(
+            f"The panels in the address have {len(text):,} characters; the limit is {ADDRESS:,}."
+        )
+    try:
+        return Board.model_validate_json(text)
+    except ValidationError as error:
+        raise BadPanel(_sentence(error)) from None
+
+
+def check(values: dict[str, Any]) -> Panel:
+    """A panel of these values. Raises BadPanel with one sentence."""
+    try:
+        return Panel.model_validate(values)
+    except ValidationError as error:
+        raise BadPanel(_sentence(error)) from None
+
+
+def _sentence(error: ValidationError) -> str:
+    found = error.errors(include_url=False, include_input=False)[0]
+    place = [part for part in found["loc"] if isinstance(part, int)]
+    where = f"Panel {place[0] + 1}: " if place else ""
+    field = next((str(part) for part in reversed(found["loc"]) if isinstance(part, str)), "")
+    field = field if field.isidentifier() and len(field) <= 40 else ""
+    if found["type"] == "value_error":
+        return f"{where}{str(found['msg']).removeprefix('Value error, ')}"
+    if found["type"] == "json_invalid":
+        return 'The panels in the address are not valid JSON, such as [{"y":"g_loss"}].'
+    if found["type"] == "extra_forbidden":
+        known = ", ".join(Panel.model_fields)
+        return f"{where}{field or 'This'} is not a field of a panel; the fields are {known}."
+    return f"{where}{field + ': ' if field else ''}{found['msg']}."
