@@ -20,6 +20,7 @@ from ganboard.app.compare import (
     grouping,
     images,
     losses,
+    panels,
     parallel,
     quality,
     settings,
@@ -58,6 +59,7 @@ VIEWS = {
         lambda engine, compared, everything: settings.draw(compared, everything),
         lambda engine, compared: settings.controls(),
     ),
+    "Panels": View(panels.draw, panels.controls, curves=True),
     "Parallel": View(parallel.draw, parallel.controls),
 }
 # one more line of the verdict would move everything below it
@@ -259,7 +261,7 @@ def tick(
             if len(shown.runs) < len(runs):
                 st.caption(
                     f":material/info: This tab shows {len(shown.runs)} of the {len(runs)} runs:"
-                    " the baseline and the first others. Losses and Quality show all."
+                    " the baseline and the first others. Losses, Quality and Panels show all."
                 )
             VIEWS[name].draw(engine, shown, options)
 

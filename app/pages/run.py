@@ -22,6 +22,7 @@ from ganboard.app.run import (
     log_tab,
     logged,
     notes,
+    panels,
     quality,
     records,
     timings,
@@ -53,15 +54,20 @@ class View:
     analysis: str | None = None  # that a model must declare for its runs to have the tab
 
 
+def draw_losses(context: Context, run: Run, options: charts.LossOptions) -> None:
+    """The losses, and the panels that the person pinned."""
+    charts.draw_losses(context.engine, run, options)
+    panels.draw_pinned(context.engine, run)
+
+
 VIEWS = {
     "Losses": View(
-        lambda c, r, o: charts.draw_losses(c.engine, r, o),
-        lambda c, r: charts.loss_controls(),
-        lambda c, r, o: fork.show(c, r),
+        draw_losses, lambda c, r: charts.loss_controls(), lambda c, r, o: fork.show(c, r)
     ),
     "Metrics": View(
         lambda c, r, o: logged.draw(c.engine, r, o), lambda c, r: charts.loss_controls()
     ),
+    "Panels": View(lambda c, r, o: panels.draw(c.engine, r, o), panels.controls),
     "Images": View(lambda c, r, o: images.draw(c.engine, r)),
     "Quality": View(lambda c, r, o: quality.draw(c.engine, r, o), quality.controls),
     "Explain": View(lambda c, r, o: explain.draw(c.engine, r)),
@@ -93,7 +99,7 @@ VIEWS = {
 
 
 # the tabs of a run that a script trains
-OF_SCRIPTS = ("Losses", "Metrics", "Images", "System", "Log", "Events", "Config", "Notes")
+OF_SCRIPTS = ("Losses", "Metrics", "Panels", "Images", "System", "Log", "Events", "Config", "Notes")
 
 
 def views_of(run: Run) -> list[str]:

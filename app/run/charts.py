@@ -17,8 +17,6 @@ from ganboard.gan.settings import registry
 from ganboard.worker.figures import histograms, losses, path, system
 from ganboard.worker.figures.template import AXES, Axis
 
-# each averages over about 1 / (1 - weight) steps: none, 2, 3, 5, 10, 20, 50, 100, 200, 1000
-SMOOTHING = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, reduction.MAX_SMOOTHING)
 UNPAIRED = "Curves appear here when the script logs g_loss and d_loss; see Metrics for the others."
 _AXIS_HELP = (
     "Training seconds count training steps over all attempts, without compilation, evaluation and"
@@ -79,7 +77,7 @@ def loss_controls(*, default: Axis = "step", key: str = "x", events: bool = True
         axis = axis_control(key=key, default=default)
         smoothing = st.select_slider(
             "Smoothing",
-            SMOOTHING,
+            reduction.WEIGHTS,
             format_func="{:g}".format,
             key="smooth",
             bind="query-params",

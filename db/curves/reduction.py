@@ -9,6 +9,8 @@ import numpy.typing as npt
 import pandas as pd
 
 MAX_SMOOTHING = 0.999
+# offered: each averages over about 1 / (1 - weight) steps: none, 2, 3, 5, 10, ..., 1000
+WEIGHTS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, MAX_SMOOTHING)
 
 
 def smooth(values: npt.NDArray[np.float64], weight: float) -> npt.NDArray[np.float64]:

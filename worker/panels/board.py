@@ -19,13 +19,15 @@ from pydantic import (
 )
 
 from ganboard.db.curves.stored import TIME
+from ganboard.gan.settings.problems import legible
 from ganboard.worker.panels.errors import BadPanel
 from ganboard.worker.panels.expressions import LENGTH, parse
 
 PANELS = 24  # of one board
 TITLE = 80  # characters
-ADDRESS = 6000  # characters of a board in an address
+ADDRESS = 4000  # characters of a board in an address
 MAX_SMOOTHING = 0.999
+EXAMPLE = '[{"y":"d_loss / g_loss"}]'
 Width = Literal["third", "half", "full"]
 Written = Annotated[str, StringConstraints(max_length=LENGTH)]
 
@@ -134,16 +136,24 @@ def check(values: dict[str, Any]) -> Panel:
 
 
 def _sentence(error: ValidationError) -> str:
-    found = error.errors(include_url=False, include_input=False)[0]
+    found = error.errors(include_url=False)[0]
     place = [part for part in found["loc"] if isinstance(part, int)]
     where = f"Panel {place[0] + 1}: " if place else ""
-    field = next((str(part) for part in reversed(found["loc"]) if isinstance(part, str)), "")
-    field = field if field.isidentifier() and len(field) <= 40 else ""
+    field = legible(next((part for part in reversed(found["loc"]) if isinstance(part, str)), ""))
+    wanted = (
+        str(found["msg"]).replace("Input should", "it must").replace("String should", "it must")
+    )
     if found["type"] == "value_error":
-        return f"{where}{str(found['msg']).removeprefix('Value error, ')}"
-    if found["type"] == "json_invalid":
-        return 'The panels in the address are not valid JSON, such as [{"y":"g_loss"}].'
+        return f"{where}{wanted.removeprefix('Value error, ')}"
+    if found["type"] == "json_invalid" or (found["type"] == "tuple_type" and not place):
+        return f"The panels in the address are not a list such as {EXAMPLE}."
+    if found["type"] == "too_long" and not place:
+        return f"The address has more panels than the {PANELS} that a board can have."
+    if found["type"] == "missing":
+        return f"{where}{field} is missing; a panel is written like {EXAMPLE}."
     if found["type"] == "extra_forbidden":
         known = ", ".join(Panel.model_fields)
-        return f"{where}{field or 'This'} is not a field of a panel; the fields are {known}."
-    return f"{where}{field + ': ' if field else ''}{found['msg']}."
+        return f"{where}{field!r} is not a field of a panel; the fields are {known}."
+    if not field:
+        return f"{where}{legible(found['input'])} is not a panel such as {EXAMPLE}."
+    return f"{where}{field}={legible(found['input'])} is not allowed: {wanted}."

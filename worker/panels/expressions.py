@@ -8,6 +8,7 @@ parsed. All arithmetic is float64, so that no exponent takes long or much memory
 from __future__ import annotations
 
 import ast
+import keyword
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -92,7 +93,10 @@ def summary_of(name: str) -> tuple[str, str]:
 
 def quoted(name: str) -> str:
     """A metric as it is written in an expression."""
-    return name if name.isidentifier() and name.isascii() else f'"{name}"'
+    functions = FUNCTIONS.keys() | OVER_TIME.keys() | {*SUMMARIES}
+    if name.isidentifier() and name.isascii() and not keyword.iskeyword(name):
+        return name if name not in functions else f'"{name}"'
+    return f"'{name}'" if '"' in name else f'"{name}"'
 
 
 def unknown(name: str, known: Sequence[str]) -> str:
@@ -143,9 +147,9 @@ class _Parser:
                 " and functions."
             )
         match node:
+            case ast.Name(id=name) if name in self.functions:
+                raise BadPanel(f"{name} is a function. Write {name}(...).")
             case ast.Name(id=name) | ast.Constant(value=str(name)):
-                if name in self.functions:
-                    raise BadPanel(f"{name} is a function. Write {name}(...).")
                 return self._metric(name, "last", found)
             case ast.Constant(value=bool()):
                 pass

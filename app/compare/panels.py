@@ -1,0 +1,161 @@
+"""The panels of the board over all compared runs, one by one or as means of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+from sqlalchemy import Engine
+
+from ganboard.app.compare.comparison import Compared
+from ganboard.app.compare.grouping import groups
+from ganboard.app.panels import layout
+from ganboard.app.panels.layout import Slot
+from ganboard.app.widgets.live_plotly import Chart
+from ganboard.db.models import Run
+from ganboard.db.runs import queries
+from ganboard.gan.quality.declared import METRICS
+from ganboard.worker import formatting
+from ganboard.worker.figures.many import bands
+from ganboard.worker.panels import figure
+from ganboard.worker.panels.board import Panel
+from ganboard.worker.panels.errors import BadPanel
+from ganboard.worker.panels.expressions import parse
+from ganboard.worker.panels.points import Points, compute
+
+POINTS = 1000  # per run
+UNGROUPED = "Runs have no mean over this x axis: they are drawn one by one."
+NAMED = 3  # runs that a message names
+
+Found = Points | str  # or why there are none
+
+
+def controls(engine: Engine, compared: Compared) -> list[Slot]:
+    """The bar and the frames of the tab."""
+    large = partial(_draw, engine, compared, key="large", height=figure.LARGE)
+    return layout.controls(engine, compared.ids, large)
+
+
+def draw(engine: Engine, compared: Compared, slots: list[Slot]) -> None:
+    """The charts of the tab Panels."""
+    for slot in slots:
+        with slot.place:
+            _draw(engine, compared, slot.panel, key=slot.key, height=figure.HEIGHT)
+
+
+def _draw(engine: Engine, compared: Compared, panel: Panel, *, key: str, height: int) -> None:
+    among, said = _comparable(compared, panel)
+    found = {run.id: _points(engine, run, panel) for run in among}
+    points = {
+        run_id: one for run_id, one in found.items() if isinstance(one, Points) and len(one.y)
+    }
+    said = [*layout.said(panel), *said, *_missing(compared, found), *_notes(compared, points)]
+    grouped = compared.grouping is not None and panel.x in figure.OVER and panel.x != "time"
+    if compared.grouping is not None and not grouped:
+        said.append(UNGROUPED)
+    if points:
+        plot = (
+            _means(compared, panel, points, height)
+            if grouped
+            else figure.of_runs(panel, compared.series(), points, height=height)
+        )
+        Chart.of(plot, f"{key}-{layout.digest(panel)}-{grouped:d}").show()
+    elif not said:
+        said.append("No values yet.")
+    st.caption(formatting.escape(" ".join(said)))
+
+
+def _points(engine: Engine, run: Run, panel: Panel) -> Found:
+    version = (run.step, run.reports, *map(str, queries.chart_version(engine, run.id)))
+    asked = (panel.y, panel.x, panel.smoothing)
+    return _kept(engine, str(engine.url), run.id, version, asked)
+
+
+@st.cache_data(max_entries=400, show_spinner=False)
+def _kept(
+    _engine: Engine,
+    database: str,
+    run_id: str,
+    version: tuple[Any, ...],
+    asked: tuple[str, str, float],
+) -> Found:
+    y, x, smoothing = asked
+    try:
+        return compute(_engine, run_id, y, x, smoothing=smoothing, points=POINTS)
+    except BadPanel as mistake:
+        return str(mistake)
+
+
+def _comparable(compared: Compared, panel: Panel) -> tuple[list[Run], list[str]]:
+    """The runs whose values may be drawn over each other, and why others may not."""
+    names = [*parse(panel.y).names, *([] if panel.x == "time" else parse(panel.x).names)]
+    among, said = list(compared.runs), []
+    for name in dict.fromkeys(names):
+        if name in METRICS:
+            kept = {run.id for run in compared.comparable(name)}
+            among = [run for run in among if run.id in kept]
+            if conflict := compared.conflict(name):
+                said.append(conflict)
+    return among, said
+
+
+def _missing(compared: Compared, found: Mapping[str, Found]) -> list[str]:
+    """Why runs have no points: the reason of the first where none has any."""
+    reasons = {run_id: why for run_id, why in found.items() if isinstance(why, str)}
+    if not reasons:
+        return []
+    if len(reasons) == len(found):
+        return [next(iter(reasons.values()))]
+    return [f"Not stored of {_runs(compared, list(reasons))}."]
+
+
+def _notes(compared: Compared, points: Mapping[str, Points]) -> list[str]:
+    """What to know about the points: of all runs, or of which."""
+    by_note: dict[str, list[str]] = {}
+    for run_id, one in points.items():
+        for note in one.notes:
+            by_note.setdefault(note, []).append(run_id)
+    shared = [note for note, own in by_note.items() if len(own) == len(points)]
+    others = [(note, own) for note, own in by_note.items() if len(own) < len(points)]
+    said = [f"{_runs(compared, own)}: {note}" for note, own in others[:NAMED]]
+    if len(others) > NAMED:
+        said.append(f"There are {len(others) - NAMED} more such remarks on single runs.")
+    return [*shared, *said]
+
+
+def _runs(compared: Compared, run_ids: Sequence[str]) -> str:
+    if len(run_ids) > NAMED:
+        return formatting.plural(len(run_ids), "run")
+    labels = compared.labels()
+    return ", ".join(f"“{labels[run_id]}”" for run_id in run_ids)
+
+
+def _means(
+    compared: Compared, panel: Panel, points: Mapping[str, Points], height: int
+) -> go.Figure:
+    """The mean of each group with its band."""
+    assert compared.grouping
+    # `bands` reads the places from the column of an axis: "step", whatever it counts
+    frames = {
+        run_id: pd.DataFrame({"step": one.x, "value": one.smooth}) for run_id, one in points.items()
+    }
+    own = [run for run in compared.runs if run.id in frames]
+    plot = bands.figure(
+        {
+            name: [frames[run.id] for run in members]
+            for name, members in groups(own, compared.grouping.by).items()
+        },
+        column="value",
+        x="step",
+        title=panel.y,
+        spread=compared.grouping.spread,
+        log_x=panel.log_x,
+        log_y=panel.log_y,
+    )
+    plot.update_layout(height=height)
+    plot.update_xaxes(title_text=figure.OVER[panel.x])
+    return plot
