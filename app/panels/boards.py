@@ -68,7 +68,7 @@ def manage(engine: Engine, board: Board) -> None:
             ):
                 with errors.sentences():
                     boards.forget(engine, owner=one.owner, name=one.name)
-                    st.rerun("fragment")
+                    st.rerun()
     _save(engine, owner, board)
 
 
@@ -78,13 +78,14 @@ def _save(engine: Engine, owner: str, board: Board) -> None:
             "Save the current board as",
             max_chars=boards.NAME_LENGTH,
             placeholder="For example: Balance",
+            key="board_name",
         )
         replace = st.checkbox("Replace a board of this name")
         if st.form_submit_button("Save", icon=":material/bookmark_add:", **auth.writer()):
             with errors.sentences():
                 panels = board.model_dump(mode="json", exclude_defaults=True)
                 boards.save(engine, owner=owner, name=name, panels=panels, replace=replace)
-                st.rerun("fragment")
+                st.rerun()
     who = "you" if owner else "everybody, as nobody signs in here"
     st.caption(
         f"A saved board is listed for {who}. Without one in its address, a page shows the board"

@@ -82,7 +82,7 @@ def edit(engine: Engine, run_ids: Sequence[str], board: Board, place: int | None
                     "pinned": bool(before and before.pinned),
                 }
             )
-            _refuse_unknown(panel, [*AXES, *found])
+            refuse_unknown(panel, [*AXES, *found])
             boards.put(board.with_panel(panel, place))
             st.rerun()
     with st.expander("Metrics and functions"):
@@ -116,7 +116,8 @@ def _expression(
     )
 
 
-def _refuse_unknown(panel: Panel, known: Sequence[str]) -> None:
+def refuse_unknown(panel: Panel, known: Sequence[str]) -> None:
+    """Raise BadPanel where a metric of the panel is not among the `known`."""
     texts = [panel.y] if panel.x == TIME else [panel.y, panel.x]
     for text in texts:
         for name in parse(text).names:

@@ -8,9 +8,13 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from ganboard.app import auth
+from ganboard.app.panels import editor
 from ganboard.db.models import Run
 from ganboard.db.runs import boards
 from ganboard.worker.context import Context
+from ganboard.worker.panels.board import Panel
+from ganboard.worker.panels.errors import BadPanel
 from tests.scripts import script_run
 from tests.ui.pages import button, checked, open_page, words
 from tests.ui.pictures import figures, numbers
@@ -78,19 +82,65 @@ def test_a_panel_is_added_changed_pinned_moved_and_removed(make_run: MakeRun) ->
         "g_y",
     ]
     assert len(figures(at)) == 4
-    button(at, "Add a panel").click()
+    menu = at.menu_button
+    assert len(menu) == 4
+    menu[2].click("Pin")
+    assert board(checked(at.run()))[0]["y"] == "images_per_second"
+    at.menu_button[3].click("Move back")
+    assert [panel["y"] for panel in board(checked(at.run()))][2:] == ["g_y", "d_real - d_fake"]
+    at.menu_button[0].click("Remove")
+    assert len(board(checked(at.run()))) == 3
+    at.menu_button[0].click("Full screen")
+    assert len(figures(checked(at.run()))) == 4
+
+
+def panel_dialog() -> None:
+    """The dialog alone: the harness has no fragments, and runs a whole script at each click."""
+    import streamlit as st
+
+    from ganboard.app import navigation
+    from ganboard.app.panels import boards, editor
+    from ganboard.db.runs import queries
+
+    engine = navigation.context().engine
+    runs = [run.id for run in queries.list_runs(engine)]
+    editor.edit(engine, runs, boards.current(engine), st.session_state.get("place"))
+
+
+def boards_dialog() -> None:
+    from ganboard.app import navigation
+    from ganboard.app.panels import boards
+
+    engine = navigation.context().engine
+    boards.manage(engine, boards.current(engine))
+
+
+def test_the_dialog_of_a_panel_adds_and_changes_it(make_run: MakeRun) -> None:
+    make_run("mine", epochs=1)
+    at = checked(AppTest.from_function(panel_dialog, default_timeout=30).run())
+    listed = at.dataframe[0].value.set_index("Metric")
+    assert listed.loc["g_rate", "Stored"] == "every step"
+    assert listed.loc["step", "Meaning"] == "Steps since the start"
+    checked(button(at, "Save").click().run())
+    assert "The expression is empty. Enter a metric such as g_loss." in words(at)
+    at.selectbox(key="panel_y").set_value("step_p95")
+    at.text_input(key="panel_title").set_value("Slow steps")
+    at.toggle(key="panel_log_y").set_value(True)
+    checked(button(at, "Save").click().run())
+    assert board(at) == [{"y": "step_p95", "title": "Slow steps", "log_y": True}]
+    at = AppTest.from_function(panel_dialog, default_timeout=30)
+    at.query_params["panels"] = json.dumps([BALANCE, FID])
+    at.session_state["place"] = 1
     checked(at.run())
-    at.selectbox(key="panel_y").set_value("ema(gloss, 0.9)")
-    button(at, "Save").click()
-    checked(at.run())
-    assert "There is no metric 'gloss'. Did you mean g_loss" in words(at)
-    at.selectbox(key="panel_y").set_value("ema(g_loss, 0.9)")
-    at.text_input(key="panel_title").set_value("Smooth")
-    button(at, "Save").click()
-    checked(at.run())
-    after = board(at)
-    assert after[:4] == before
-    assert after[4] == {"y": "ema(g_loss, 0.9)", "title": "Smooth"}
+    assert at.text_input(key="panel_title").value == "Balance"
+    at.selectbox(key="panel_x").set_value("epoch")
+    checked(button(at, "Save").click().run())
+    assert board(at) == [FID, {**BALANCE, "x": "epoch"}]
+
+
+def test_a_typed_name_that_is_not_stored_is_refused() -> None:
+    with pytest.raises(BadPanel, match="Did you mean g_loss"):
+        editor.refuse_unknown(Panel(y="fid", x="ema(gloss, 0.9)"), ["fid", "g_loss"])
 
 
 def test_a_metric_that_is_not_stored_is_said_where_it_would_be(make_run: MakeRun) -> None:
@@ -102,7 +152,7 @@ def test_a_metric_that_is_not_stored_is_said_where_it_would_be(make_run: MakeRun
 
 def test_compared_runs_share_the_panels(context: Context, make_run: MakeRun) -> None:
     one = make_run("one", epochs=2, quality_every=1)
-    two = make_run("two", epochs=3, quality_every=1, seed=1)
+    two = make_run("two", epochs=2, quality_every=1, seed=1)
     script = script_run(context)
     ids = ",".join([one.id, two.id, script.id])
     asked = [{"y": "fid", "x": "epoch"}, {"y": "psnr"}, {"y": "d_loss/g_loss"}, {"y": "nothing"}]
@@ -117,7 +167,7 @@ def test_compared_runs_share_the_panels(context: Context, make_run: MakeRun) -> 
         "compare",
         runs=ids,
         part="Panels",
-        panels=json.dumps(asked[:1] + [{"y": "fid", "x": "g_loss"}]),
+        panels=json.dumps([*asked[:1], {"y": "fid", "x": "g_loss"}]),
         group="everything but the seed",
     )
     (means, single) = figures(grouped)
@@ -128,15 +178,32 @@ def test_compared_runs_share_the_panels(context: Context, make_run: MakeRun) -> 
 
 def test_boards_are_saved_opened_and_deleted(context: Context, make_run: MakeRun) -> None:
     run = make_run("mine", epochs=1)
-    at = open_page("run", run=run.id, view="Panels", panels=json.dumps([BALANCE]))
-    button(at, "Boards").click()
+    at = AppTest.from_function(boards_dialog, default_timeout=30)
+    at.query_params["panels"] = json.dumps([BALANCE])
     checked(at.run())
-    at.text_input[-1].set_value("Daily")
-    button(at, "Save").click()
-    checked(at.run())
+    assert "No saved boards yet." in words(at)
+    for name, said in (("Daily", ""), ("Daily", "A board named 'Daily' already exists.")):
+        at.text_input(key="board_name").set_value(name)
+        checked(button(at, "Save").click().run())
+        assert said in words(at)
     (saved,) = boards.of_owner(context.engine, "")
     assert (saved.owner, saved.name, saved.panels) == ("", "Daily", [BALANCE])
     # another visit without an address has the board that was saved last
-    at = open_page("run", run=run.id, view="Panels")
+    other = open_page("run", run=run.id, view="Panels")
+    assert board(other) == [BALANCE]
+    at.query_params["panels"] = json.dumps([FID])
+    checked(button(checked(at.run()), "Open").click().run())
     assert board(at) == [BALANCE]
-    assert len(figures(at)) == 1
+    checked(button(at, "Delete").click().run())
+    assert boards.of_owner(context.engine, "") == []
+
+
+def test_whoever_signs_in_has_boards_of_their_own(
+    context: Context, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run("mine", epochs=1)
+    for owner, panel in (("a@x.org", BALANCE), ("b@x.org", FID)):
+        boards.save(context.engine, owner=owner, name="same name", panels=[panel])
+    for owner, panel in (("a@x.org", BALANCE), ("b@x.org", FID)):
+        monkeypatch.setattr(auth, "email", lambda owner=owner: owner)
+        assert board(open_page("run", run=run.id, view="Panels")) == [panel]
