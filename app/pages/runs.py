@@ -41,7 +41,8 @@ def render() -> None:
         return
     seconds = 2.0 if stored.training else 5.0
     card = st.container()
-    choice, stale = filters.show(listing.newest_first(stored))
+    names = listing.names(context, str(context.engine.url))
+    choice, stale = filters.show(listing.newest_first(stored), names)
     if stale:
         style.apply(STALE)
     current = {run.id: run.status for run in listing.chosen(context, stored, choice)[0]}

@@ -16,14 +16,15 @@ from ganboard.db.curves import stored
 from ganboard.worker import formatting
 from ganboard.worker.panels.board import Board, Panel
 from ganboard.worker.panels.errors import BadPanel
-from ganboard.worker.panels.metrics import examples
+from ganboard.worker.panels.expressions import parse
+from ganboard.worker.panels.metrics import examples, meaning
 
 PARTS = {"third": 2, "half": 3, "full": 6}  # of a row
 ROW = 6
 EDIT, FULL, REMOVE = "Edit", "Full screen", "Remove"
 PIN, UNPIN = "Pin", "Unpin"
-BACK, ON = "Move back", "Move on"
-MENU = (EDIT, FULL, PIN, UNPIN, BACK, ON, REMOVE)
+UP, DOWN = "Move up", "Move down"
+MENU = (EDIT, FULL, PIN, UNPIN, UP, DOWN, REMOVE)
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,8 @@ def _head(
 def _changed(board: Board, place: int, chosen: str) -> Board:
     if chosen == REMOVE:
         return board.without(place)
-    if chosen in (BACK, ON):
-        return board.moved(place, -1 if chosen == BACK else 1)
+    if chosen in (UP, DOWN):
+        return board.moved(place, -1 if chosen == UP else 1)
     panel = board.panels[place].model_copy(update={"pinned": chosen == PIN})
     return board.with_panel(panel, place)
 
@@ -127,6 +128,8 @@ def said(panel: Panel) -> list[str]:
     sentences = []
     if panel.title.strip():
         sentences.append(f"{panel.y} over {panel.x}.")
+    if (own := parse(panel.y)).simple and (word := meaning(own.names[0], None)) != panel.y:
+        sentences.append(f"{word}.")
     if panel.smoothing:
         sentences.append(f"Smoothed with weight {panel.smoothing:g}.")
     return sentences

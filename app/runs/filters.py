@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from ganboard.app.runs.columns import COLUMNS, SETTINGS, USUAL
@@ -12,6 +14,10 @@ from ganboard.db.runs import search
 from ganboard.db.runs.listing import DISTANCES, Listed
 from ganboard.gan.settings.features import LABELS
 from ganboard.worker import formatting
+from ganboard.worker.panels import columns as own_columns
+from ganboard.worker.panels.errors import BadPanel
+
+MOST = 60  # columns
 
 SEARCH_HINT = (
     "Search: a word, `tag:x` · `status:failed` · `batch_size>=128` · `fid<20` · `/regex/` · `-not`"
@@ -45,11 +51,12 @@ def keep_old_addresses() -> None:
         del st.query_params["archived"]
 
 
-def show(runs: list[Listed]) -> tuple[Choice, bool]:
+def show(runs: list[Listed], names: Sequence[str]) -> tuple[Choice, bool]:
     """The row of filters, and whether the search in them is not the one in force.
 
     A search that cannot be understood leaves the last good one in force and says what to mend.
-    Features that the `runs` have distances by are offered first.
+    Features that the `runs` have distances by are offered first; columns can be of the metrics
+    `names`.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         typed = st.text_input(
@@ -85,12 +92,17 @@ def show(runs: list[Listed]) -> tuple[Choice, bool]:
         with st.popover("Columns", icon=":material/view_column:"):
             columns = st.multiselect(
                 "Columns",
-                tuple(COLUMNS),
+                list(dict.fromkeys([*COLUMNS, *own_columns.offered(names)])),
                 USUAL,
                 key="columns",
                 bind="query-params",
-                help="Any setting can be a column",
+                accept_new_options=True,
+                max_selections=MOST,
+                help="In this order. Any setting or stored metric can be a column, and what you"
+                " type: an expression such as `min(fid) * seconds`",
             )
+            with st.expander("Expressions", type="compact"):
+                st.markdown(own_columns.HELP)
             fid = st.number_input(
                 "FID to reach",
                 min_value=0.0,
@@ -115,8 +127,30 @@ def show(runs: list[Listed]) -> tuple[Choice, bool]:
             )
     wanted = (typed or "").strip()
     good = _understood(wanted)
-    chosen = Choice(good, tuple(states), place, tuple(columns), fid, features)
+    expressions = _expressions(columns, names)
+    kept = tuple(name for name in columns if name in COLUMNS or name in expressions)
+    chosen = Choice(good, tuple(states), place, kept, fid, expressions, features)
     return chosen, good != wanted
+
+
+def _expressions(chosen: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """The columns among the `chosen` that are expressions; what is wrong with others is said."""
+    found: list[str] = []
+    for text in dict.fromkeys(chosen):
+        if text in COLUMNS:
+            continue
+        try:
+            own_columns.check(text, names)
+            if len(found) >= own_columns.COLUMNS:
+                raise BadPanel(f"At most {own_columns.COLUMNS} columns can be expressions.")
+        except BadPanel as mistake:
+            said = formatting.sentence(
+                f"The column {formatting.shorten(text)} is left out: {mistake}"
+            )
+            st.markdown(f":small[:red[:material/error: {said}]]")
+        else:
+            found.append(text)
+    return tuple(found)
 
 
 def _by_presence(runs: list[Listed]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from ganboard.db.runs.listing import Listed
 from ganboard.gan.config import ConfigError, invalid_reason, parse_value
 from ganboard.gan.settings.features import CLASSIFIER
 from ganboard.worker.context import Context
+from ganboard.worker.panels import columns
 
 ACTIVE, TRASH = "active", "trash"
 # the lists of runs, by their names in addresses: each run is in one of them
@@ -36,6 +37,7 @@ class Choice:
     place: str  # of PLACES
     columns: tuple[str, ...]
     fid: float | None  # to be reached
+    expressions: tuple[str, ...] = ()  # those of the columns that a person defined
     features: str = CLASSIFIER  # by which it is to be reached
 
     def of(self, runs: list[Listed]) -> list[Listed]:
@@ -107,12 +109,21 @@ def chosen(context: Context, stored: Stored, choice: Choice) -> tuple[list[Liste
             context.engine, choice.fid, [run.id for run in news], choice.features
         )
     )
+    own = [run.id for run in news]
+    numbers = columns.evaluate(context.engine, choice.expressions, news, own)
     everything = news + found
     order = sorted(
         range(len(everything)), key=lambda place: everything[place].created_at, reverse=True
     )
-    whole = pa.concat_tables([runs_table.frame(news, choice.columns, reached), table])
+    newest = runs_table.frame(news, choice.columns, reached, numbers)
+    whole = pa.concat_tables([newest, table])
     return [everything[place] for place in order], whole.take(order)
+
+
+@st.cache_data(max_entries=2, ttl=30, show_spinner=False)
+def names(_context: Context, database: str) -> list[str]:
+    """The metrics that columns can be of, at most half a minute old."""
+    return columns.known(_context.engine)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
@@ -153,4 +164,5 @@ def _chosen(
         if choice.fid is None
         else listing.seconds_to_fid(_context.engine, choice.fid, features=choice.features)
     )
-    return found, runs_table.frame(found, choice.columns, reached)
+    numbers = columns.evaluate(_context.engine, choice.expressions, found)
+    return found, runs_table.frame(found, choice.columns, reached, numbers)

@@ -26,14 +26,20 @@ def frame(
     runs: Sequence[Listed],
     columns: Sequence[str] = USUAL,
     reached: Mapping[str, float] | None = None,
+    numbers: Mapping[str, Sequence[float | None]] | None = None,
 ) -> pa.Table:
-    """A row per run in the given order; what does not exist yet is null. "Duration" is left to
-    `with_duration`.
+    """A row per run in the given order, its columns in theirs; what does not exist yet is null.
+    "Duration" is left to `with_duration`.
 
     `reached` are the seconds of training until an FID was reached, by run id: a column of its own.
+    `numbers` are the values of the columns that ALL does not have, by their names.
     """
-    chosen = [name for name in ALL if name in columns or name in (*FIRST, "Run")]
-    arrays = {name: _array(ALL[name], runs) for name in chosen}
+    arrays = {}
+    for name in dict.fromkeys([*FIRST, "Run", *columns]):
+        if name in ALL:
+            arrays[name] = _array(ALL[name], runs)
+        elif numbers and name in numbers:
+            arrays[name] = pa.array(numbers[name], NUMBER)
     if reached is not None:
         arrays[TO_FID] = pa.array([reached.get(run.id) for run in runs], NUMBER)
     return pa.table(arrays)
@@ -141,7 +147,11 @@ def _drawn(name: str, opened: str) -> Any:
             key=opened,
             help="Click a name to open the run, any other cell to preview it",
         )
-    return ALL[name].column_type if name in ALL else _to_fid()
+    if name in ALL:
+        return ALL[name].column_type
+    if name == TO_FID:
+        return _to_fid()
+    return st.column_config.NumberColumn(format="%.4g", help=f"`{name}`, of finite values")
 
 
 def _to_fid() -> Any:

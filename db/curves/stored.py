@@ -6,7 +6,7 @@ Values come without pandas, as they are stored, each with the step that it belon
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -46,6 +46,8 @@ OF_EPOCHS = {
     "d_y": Epoch.d_y,
 }
 RATE = "images_per_second"  # of every epoch, from two columns
+# which a script does not report
+OF_TRAINERS = ("compile_seconds", "g_x", "g_y", "d_x", "d_y")
 OF_EVALUATIONS = ("evaluation_seconds",)
 OF_SAMPLES = ("cpu_percent", "rss_bytes", "memory_percent", "gpu_percent", "gpu_memory_bytes")
 
@@ -70,6 +72,7 @@ class Stored:
     timeline: Timeline | None
     clock: tuple[Floats, Floats] | None  # of a script: steps, and their times since 1970
     began: float  # since 1970
+    external: bool = False  # a script trains it
 
     def axis(self, name: str, steps: Floats) -> Floats | None:
         """One of AXES at these steps [n]; None where it is not known."""
@@ -108,11 +111,18 @@ def read(engine: Engine, run_id: str, names: Iterable[str]) -> Stored:
             return Stored({}, None, None, None, None, 0.0)
         clock = _clock(session, run_id) if run.external else None
         times = None if run.external else timeline.read(session, run_id)
-        began = run.started_at.timestamp() if run.started_at else 0.0
-        stored = Stored({}, run.steps_per_epoch, _images(session, run_id, run), times, clock, began)
+        stored = Stored(
+            curves={},
+            per_epoch=run.steps_per_epoch,
+            images_per_step=_images(session, run_id, run),
+            timeline=times,
+            clock=clock,
+            began=run.started_at.timestamp() if run.started_at else 0.0,
+            external=run.external,
+        )
         curves = {name: _curve(session, run_id, name, stored) for name in dict.fromkeys(names)}
     kept = {name: curve for name, curve in curves.items() if curve is not None}
-    return Stored(kept, stored.per_epoch, stored.images_per_step, times, clock, began)
+    return replace(stored, curves=kept)
 
 
 _columns: Any = (Run.steps_per_epoch, Run.started_at, Run.external, Run.config)
@@ -136,7 +146,9 @@ def _names(session: Session, run_id: str) -> dict[str, Cadence]:
     if any_of(Epoch):
         measures = session.exec(select(Epoch.measures).where(Epoch.run_id == run_id)).all()
         own = dict.fromkeys(name for one in measures for name in one)
-        found |= dict.fromkeys([*OF_EPOCHS, RATE, *own], "epoch")
+        external = session.exec(select(Run.external).where(Run.id == run_id)).one()
+        columns = [name for name in OF_EPOCHS if not (external and name in OF_TRAINERS)]
+        found |= dict.fromkeys([*columns, RATE, *own], "epoch")
     if any_of(Quality):
         names = [*distinct(Metric.name, Metric), *OF_EVALUATIONS]
         found |= dict.fromkeys(names, "evaluation")
@@ -162,6 +174,8 @@ def _curve(session: Session, run_id: str, name: str, stored: Stored) -> Curve | 
     if name in LOSSES:
         column = StepLosses.g_losses if name == "g_loss" else StepLosses.d_losses
         return _packed(session, select(StepLosses.epoch, column), StepLosses, run_id, per_epoch)
+    if name in OF_TRAINERS and stored.external:
+        return None
     if name == RATE or name in OF_EPOCHS:
         return _of_epochs(session, run_id, name, per_epoch)
     if name in OF_EVALUATIONS:

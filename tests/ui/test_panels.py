@@ -86,7 +86,7 @@ def test_a_panel_is_added_changed_pinned_moved_and_removed(make_run: MakeRun) ->
     assert len(menu) == 4
     menu[2].click("Pin")
     assert board(checked(at.run()))[0]["y"] == "images_per_second"
-    at.menu_button[3].click("Move back")
+    at.menu_button[3].click("Move up")
     assert [panel["y"] for panel in board(checked(at.run()))][2:] == ["g_y", "d_real - d_fake"]
     at.menu_button[0].click("Remove")
     assert len(board(checked(at.run()))) == 3

@@ -161,7 +161,7 @@ def test_columns_come_from_the_url(make_run: MakeRun) -> None:
     make_run("one", seed=7, quality_every=1, dataset="digits", seconds_per_epoch=2.0)
     at = open_page(columns=["Id", "seed", "Best FID"], fid="20")
     row = at.dataframe[0].value.iloc[0]
-    assert list(row.index) == ["Colour", "Image", "Run", "Best FID", "Id", "seed", "To FID"]
+    assert list(row.index) == ["Colour", "Image", "Run", "Id", "seed", "Best FID", "To FID"]
     assert (row["seed"], row["Best FID"], row["To FID"]) == (7, 40 / 3 + 2, 6.0)
 
 

@@ -127,7 +127,10 @@ def _by_epoch(
     if not len(steps):
         return steps, values, [f"No epoch has values of {names} yet."]
     said = f"Aligned by epoch, as {names} have values at different steps"
-    return steps, values, [f"{said}: {_listed(averaged)} as mean{'s' * (len(averaged) > 1)} of it."]
+    if averaged:
+        verb = "is" if len(averaged) == 1 else "are"
+        said += f"; {_listed(averaged)} {verb} averaged over each epoch"
+    return steps, values, [f"{said}."]
 
 
 def _means(curve: Curve, per_epoch: int) -> Curve:
