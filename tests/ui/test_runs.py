@@ -165,6 +165,23 @@ def test_columns_come_from_the_url(make_run: MakeRun) -> None:
     assert (row["seed"], row["Best FID"], row["To FID"]) == (7, 40 / 3 + 2, 6.0)
 
 
+def test_any_stored_metric_and_expressions_are_columns(make_run: MakeRun) -> None:
+    make_run("one", epochs=4, quality_every=1)
+    make_run("going", status="running", epochs=2, quality_every=1)
+    asked = ["min(fid) * seconds / epoch", "Id", "step_p95", "fidd", "fid.x"]
+    at = open_page(columns=asked)
+    shown = at.dataframe[0].value.set_index("Run")
+    assert list(shown.columns) == ["Colour", "Image", *asked[:1], "Id", "step_p95"]
+    assert shown.loc["one", asked[0]] == (40 / 4 + 2) * 2
+    assert shown.loc["going", asked[0]] == (40 / 2 + 2) * 2
+    assert "The column fidd is left out: There is no metric 'fidd'. Did you mean fid" in words(at)
+    assert "The column fid.x is left out: 'fid.x' is not allowed." in words(at)
+    many = [f"fid + {number}" for number in range(14)]
+    at = open_page(columns=many)
+    assert "At most 12 columns can be expressions." in words(at)
+    assert set(many[:12]) <= set(at.dataframe[0].value.columns)
+
+
 def test_tags_are_shown_added_and_removed_in_bulk(context: Context, make_run: MakeRun) -> None:
     one, two = make_run("one"), make_run("two")
     run_annotations.add_tags(context.engine, run_ids=[one.id], tags=["old"])

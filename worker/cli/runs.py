@@ -80,14 +80,41 @@ def runs(
     return print_runs(found, len(matching))
 
 
-def show(run_id: RunId, as_json: AsJson = False) -> None:
-    """Show a run: state, settings, hardware, epochs, and the paths of its files.
+def show(
+    run_id: RunId,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            metavar="EXPRESSION",
+            help="Show the values of a metric or an expression of metrics; can be repeated.",
+        ),
+    ] = None,
+    over: Annotated[
+        str,
+        typer.Option(
+            metavar="AXIS",
+            help="Of --metric: step, epoch, images, seconds, time, or an expression.",
+        ),
+    ] = "step",
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="List the metrics that are stored of the run.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show a run: state, settings, hardware, epochs, and the paths of its files; or the values of
+    stored metrics (docs/panels.md).
 
     Examples:
       ganboard show latest
       ganboard show k7m --json
+      ganboard show latest --metrics
+      ganboard show latest --metric "d_loss / g_loss" --metric fid --over epoch
     """
     from ganboard.db.runs import queries
+
+    if metric or metrics:
+        return _show_metrics(run_id, metric or [], over, as_json)
     from ganboard.worker.terminal.runs import print_run
 
     context, found = find(run_id)
@@ -100,6 +127,21 @@ def show(run_id: RunId, as_json: AsJson = False) -> None:
         queries.events(engine, found.id),
     )
     return print_run(context, found, *lists)
+
+
+def _show_metrics(run_id: str, expressions: list[str], over: str, as_json: bool) -> None:
+    """The values of the expressions; the names of all metrics without any."""
+    from ganboard.worker.terminal import metrics
+
+    context, found = find(run_id)
+    if not expressions and as_json:
+        return output.print_json(metrics.available(context.engine, found))
+    if not expressions:
+        return metrics.print_available(context.engine, found)
+    computed = metrics.computed(context.engine, found.id, expressions, over)
+    if as_json:
+        return output.print_json(metrics.document(found, over, computed))
+    return metrics.print_metrics(found, over, computed)
 
 
 def explain(run_id: RunId, as_json: AsJson = False) -> None:

@@ -48,6 +48,8 @@ def modules(*words: str) -> set[str]:
         (["runs", "--json"], QUEUE | ARRAYS, READS),
         (["runs", "--search", "batch_size>=32 -old"], QUEUE | ARRAYS, READS),
         (["show", "latest"], QUEUE | ARRAYS, READS),
+        (["show", "latest", "--metric", "d_loss / g_loss"], QUEUE, 870),
+        (["show", "latest", "--metrics"], QUEUE, 870),
         (["tag", "latest", "+x"], QUEUE | ARRAYS, READS),
         (["alerts"], QUEUE | ARRAYS, READS),
         (["stop", "latest"], QUEUE | ARRAYS, READS),

@@ -1,0 +1,47 @@
+"""The charts of panels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ganboard.worker.figures.compare import Series
+from ganboard.worker.panels import figure
+from ganboard.worker.panels.board import Panel
+from ganboard.worker.panels.points import Points
+
+NAN = np.nan
+STEPS = np.arange(1.0, 101.0)
+POINTS = Points(STEPS, STEPS, STEPS**2, STEPS, ())
+
+
+def test_a_smoothed_panel_lies_over_the_range_of_its_values() -> None:
+    plot = figure.of_run(Panel(y="x", smoothing=0.9, log_y=True), POINTS)
+    assert [trace.uid for trace in plot.data] == ["raw-low", "raw-high", "value"]
+    assert plot.data[-1].mode == "lines"
+    assert (plot.layout.yaxis.type, plot.layout.xaxis.title.text) == ("log", "Step")
+
+
+def test_a_metric_over_another_is_drawn_in_the_order_of_steps() -> None:
+    points = Points(STEPS[:3], np.array([2.0, 1.0, 3.0]), np.array([1.0, NAN, 2.0]), STEPS[:3], ())
+    plot = figure.of_run(Panel(y='"<b>"', x="g_x", smoothing=0.5), points)
+    assert [trace.uid for trace in plot.data] == ["value"]
+    assert plot.data[0].x.tolist() == [2, 1, 3]
+    assert plot.data[0].mode == "lines+markers"
+    assert plot.layout.yaxis.title.text == '"&lt;b&gt;"'
+
+
+def test_infinite_values_that_were_stored_are_marked() -> None:
+    y = np.array([1.0, np.inf, 2.0])
+    plot = figure.of_run(Panel(y="g_loss"), Points(STEPS[:3], STEPS[:3], y, y, ()))
+    assert plot.layout.annotations[0].text.startswith("NaN or ∞")
+
+
+def test_runs_keep_their_colours_and_times_are_dates() -> None:
+    times = np.array(["2026-01-01", "2026-01-02"], "datetime64[ms]")
+    points = Points(STEPS[:2], times, STEPS[:2], STEPS[:2], ())
+    series = [Series("b", "<i>two</i>", 1), Series("a", "one", 0), Series("c", "none", 2)]
+    plot = figure.of_runs(Panel(y="fid", x="time", log_x=True), series, {"a": points, "b": points})
+    assert [trace.uid for trace in plot.data] == ["a", "b"]
+    assert [trace.line.color for trace in plot.data] == [series[1].colour, series[0].colour]
+    assert plot.data[1].name == "&lt;i&gt;two&lt;/i&gt;"
+    assert plot.layout.xaxis.type == "date"
