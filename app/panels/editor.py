@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 from sqlalchemy import Engine
@@ -10,110 +10,115 @@ from sqlalchemy import Engine
 from ganboard.app import errors
 from ganboard.app.panels import boards
 from ganboard.db.curves import reduction, stored
-from ganboard.db.curves.stored import AXES, TIME
+from ganboard.db.curves.stored import AXES, TIME, Cadence
 from ganboard.worker.panels.board import TITLE, Board, Panel, check
 from ganboard.worker.panels.errors import BadPanel
-from ganboard.worker.panels.expressions import HELP, parse, quoted, unknown
+from ganboard.worker.panels.expressions import HELP, LENGTH, parse, quoted, unknown
 from ganboard.worker.panels.metrics import CADENCES, meaning
 
 WIDTHS = {"third": "One third", "half": "Half", "full": "Full"}
 
 
-@st.dialog("Panel", icon=":material/add_chart:", width="medium")
+# a dismissed dialog forgets what was typed: the next one may be of another panel
+@st.dialog("Panel", icon=":material/add_chart:", width="medium", on_dismiss="rerun")
 def edit(engine: Engine, run_ids: Sequence[str], board: Board, place: int | None) -> None:
     """Change the panel in this place of the board, or add one where it is None."""
     found = stored.available(engine, run_ids)
-    before = None if place is None else board.panels[place]
+    before = Panel(y="g_loss") if place is None else board.panels[place]
+    key = "new" if place is None else str(place)
     names = [quoted(name) for name in found]
-    with st.form("panel", border=False):
-        y = _expression(
-            "Metric or expression",
-            [*names, *AXES],
-            before.y if before else None,
-            key="panel_y",
-            why="Choose a metric, or type an expression such as d_loss / g_loss.",
-        )
-        x = _expression(
-            "X axis",
-            [*AXES, TIME, *names],
-            before.x if before else "step",
-            key="panel_x",
-            why="An axis, or any other metric or expression; time is the wall clock in UTC.",
-        )
-        title = st.text_input(
-            "Title",
-            before.title if before else "",
-            max_chars=TITLE,
-            key="panel_title",
-            placeholder="The expression",
-        )
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            smoothing = st.select_slider(
-                "Smoothing",
-                sorted({*reduction.WEIGHTS, before.smoothing if before else 0.0}),
-                before.smoothing if before else 0.0,
-                format_func="{:g}".format,
-                key="panel_smoothing",
-                width=200,
-                help="Weight of past values in the exponential moving average.",
-            )
-            log_y = st.toggle("Log y", before.log_y if before else False, key="panel_log_y")
-            log_x = st.toggle("Log x", before.log_x if before else False, key="panel_log_x")
+    y = _expression("" if place is None else before.y, [*names, *AXES], key)
+    axes = list(dict.fromkeys([before.x, *AXES, TIME, *names]))
+    x = st.selectbox(
+        "X axis",
+        axes,
+        key=f"panel_x_{key}",
+        accept_new_options=True,
+        help="An axis, or any other metric or expression, which can be typed; time is the wall"
+        " clock in UTC.",
+    )
+    title = st.text_input(
+        "Title",
+        before.title,
+        max_chars=TITLE,
+        key=f"panel_title_{key}",
+        placeholder="The expression",
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         width = st.segmented_control(
             "Width",
             tuple(WIDTHS),
-            default=before.width if before else "half",
+            default=before.width,
             required=True,
-            key="panel_width",
+            key=f"panel_width_{key}",
             format_func=WIDTHS.__getitem__,
         )
-        wanted = st.form_submit_button("Save", type="primary", icon=":material/check:")
-    if wanted:
+        smoothing = st.select_slider(
+            "Smoothing",
+            sorted({*reduction.WEIGHTS, before.smoothing}),
+            before.smoothing,
+            format_func="{:g}".format,
+            key=f"panel_smoothing_{key}",
+            width=160,
+            help="Weight of past values in the exponential moving average.",
+        )
+        log_y = st.toggle("Log y", before.log_y, key=f"panel_log_y_{key}")
+        log_x = st.toggle("Log x", before.log_x, key=f"panel_log_x_{key}")
+    if st.button("Save", type="primary", icon=":material/check:", key="panel_save"):
         with errors.sentences():
-            panel = check(
-                {
-                    "y": y or "",
-                    "x": x or "",
-                    "title": title,
-                    "smoothing": smoothing,
-                    "log_x": log_x,
-                    "log_y": log_y,
-                    "width": width,
-                    "pinned": bool(before and before.pinned),
-                }
-            )
+            values = {"y": y, "x": x or "", "title": title, "log_x": log_x, "log_y": log_y}
+            drawn = {"smoothing": smoothing, "width": width, "pinned": before.pinned}
+            panel = check(values | drawn)
             refuse_unknown(panel, [*AXES, *found])
             boards.put(board.with_panel(panel, place))
             st.rerun()
     with st.expander("Metrics and functions"):
-        st.dataframe(
-            {
-                "Metric": [quoted(name) for name in (*AXES, *found)],
-                "Meaning": [meaning(name, found.get(name)) for name in (*AXES, *found)],
-                "Stored": [
-                    CADENCES[found[name]] if name in found else "always" for name in (*AXES, *found)
-                ],
-            },
-            hide_index=True,
-            key="panel_metrics",
+        _explain(found)
+
+
+def _expression(before: str, names: Sequence[str], key: str) -> str:
+    """What is typed; a metric that is chosen is added to it."""
+    text, chosen = f"panel_y_{key}", f"panel_insert_{key}"
+    if text not in st.session_state:
+        st.session_state[text] = before
+
+    def insert() -> None:
+        name = st.session_state[chosen] or ""
+        st.session_state[text] = f"{st.session_state[text].rstrip()} {name}".strip()
+        st.session_state[chosen] = None
+
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        typed = st.text_input(
+            "Metric or expression",
+            key=text,
+            max_chars=LENGTH,
+            placeholder="For example: d_loss / g_loss",
+            help="Any stored metric, or an expression such as d_loss / g_loss.",
         )
-        st.markdown(HELP)
+        st.selectbox(
+            "Insert a metric",
+            names,
+            index=None,
+            key=chosen,
+            on_change=insert,
+            placeholder="Choose",
+            width=220,
+        )
+    return typed or ""
 
 
-def _expression(
-    label: str, offered: list[str], before: str | None, *, key: str, why: str
-) -> str | None:
-    """A metric that is chosen, or an expression that is typed."""
-    options = list(dict.fromkeys([*([before] if before else []), *offered]))
-    return st.selectbox(
-        label,
-        options,
-        index=0 if before else None,
-        key=key,
-        help=why,
-        accept_new_options=True,
-        placeholder="Choose or type",
+def _explain(found: Mapping[str, Cadence]) -> None:
+    names = [*AXES, *found]
+    st.dataframe(
+        {
+            "Metric": [quoted(name) for name in names],
+            "Meaning": [meaning(name, found.get(name)) for name in names],
+            "Stored": [CADENCES[found[name]] if name in found else "always" for name in names],
+        },
+        hide_index=True,
+        key="panel_metrics",
     )
+    st.markdown(HELP)
 
 
 def refuse_unknown(panel: Panel, known: Sequence[str]) -> None:

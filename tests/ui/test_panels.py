@@ -123,17 +123,23 @@ def test_the_dialog_of_a_panel_adds_and_changes_it(make_run: MakeRun) -> None:
     assert listed.loc["step", "Meaning"] == "Steps since the start"
     checked(button(at, "Save").click().run())
     assert "The expression is empty. Enter a metric such as g_loss." in words(at)
-    at.selectbox(key="panel_y").set_value("step_p95")
-    at.text_input(key="panel_title").set_value("Slow steps")
-    at.toggle(key="panel_log_y").set_value(True)
+    at.text_input(key="panel_y_new").set_value("ema(gloss, 0.9)")
     checked(button(at, "Save").click().run())
-    assert board(at) == [{"y": "step_p95", "title": "Slow steps", "log_y": True}]
+    assert "There is no metric 'gloss'. Did you mean g_loss" in words(at)
+    at.text_input(key="panel_y_new").set_value("1000 * ")
+    checked(at.run())
+    at.selectbox(key="panel_insert_new").set_value("step_p95")
+    checked(at.run())
+    at.text_input(key="panel_title_new").set_value("Slow steps")
+    at.toggle(key="panel_log_y_new").set_value(True)
+    checked(button(at, "Save").click().run())
+    assert board(at) == [{"y": "1000 * step_p95", "title": "Slow steps", "log_y": True}]
     at = AppTest.from_function(panel_dialog, default_timeout=30)
     at.query_params["panels"] = json.dumps([BALANCE, FID])
     at.session_state["place"] = 1
     checked(at.run())
-    assert at.text_input(key="panel_title").value == "Balance"
-    at.selectbox(key="panel_x").set_value("epoch")
+    assert at.text_input(key="panel_title_1").value == "Balance"
+    at.selectbox(key="panel_x_1").set_value("epoch")
     checked(button(at, "Save").click().run())
     assert board(at) == [FID, {**BALANCE, "x": "epoch"}]
 
