@@ -75,10 +75,15 @@ class Board(RootModel[tuple[Panel, ...]]):
     model_config = ConfigDict(frozen=True)
     root: Annotated[tuple[Panel, ...], Field(max_length=PANELS)] = ()
 
+    @field_validator("root")
+    @classmethod
+    def _pinned_first(cls, panels: tuple[Panel, ...]) -> tuple[Panel, ...]:
+        return tuple(sorted(panels, key=lambda panel: not panel.pinned))
+
     @property
     def panels(self) -> tuple[Panel, ...]:
         """Those that are pinned first."""
-        return tuple(sorted(self.root, key=lambda panel: not panel.pinned))
+        return self.root
 
     def with_panel(self, panel: Panel, place: int | None = None) -> Board:
         """A panel in this place, or after the last. Raises BadPanel if the board is full."""
