@@ -19,7 +19,7 @@ COLUMNS = 12  # of this kind in one list
 HELP = """\
 A column can be any number that is stored of runs, or an expression of them:
 
-| | |
+| Column | Value |
 |---|---|
 | `fid`, `last(fid)` | the last value of a metric |
 | `min(fid)`, `max(images_per_second)` | its smallest, its largest |

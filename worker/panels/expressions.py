@@ -45,7 +45,7 @@ SUMMARIES = ("last", "min", "max")
 HELP = """\
 `+ - * / **`, brackets, numbers, and these functions:
 
-| | |
+| Function | Value |
 |---|---|
 | `log(x)`, `log10(x)`, `exp(x)`, `sqrt(x)`, `abs(x)` | as in NumPy |
 | `min(x, y)`, `max(x, y)` | the smaller, the larger of two or more |

@@ -17,7 +17,7 @@ MakeRun = Callable[..., Run]
 
 
 @pytest.mark.parametrize(
-    "view", ["Losses", "Metrics", "Images", "System", "Log", "Events", "Config", "Notes"]
+    "view", ["Losses", "Metrics", "Panels", "Images", "System", "Log", "Events", "Config", "Notes"]
 )
 def test_every_tab_shows_what_the_script_reported(context: Context, view: str) -> None:
     run = script_run(context)
@@ -25,6 +25,7 @@ def test_every_tab_shows_what_the_script_reported(context: Context, view: str) -
     assert [tab.label for tab in at.tabs] == [
         "Losses",
         "Metrics",
+        "Panels",
         "Images",
         "System",
         "Log",
