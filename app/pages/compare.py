@@ -28,6 +28,7 @@ from ganboard.app.compare.comparison import Compared
 from ganboard.app.compare.grouping import Grouping
 from ganboard.app.runs import saved_views
 from ganboard.app.theme import style
+from ganboard.app.wall import draw as wall
 from ganboard.db.models import ENDED, Run
 from ganboard.db.runs import listing, queries
 from ganboard.gan.config import invalid_reason
@@ -46,19 +47,21 @@ class View:
     draw: Callable[[Engine, Compared, Any], None]
     controls: Callable[[Engine, Compared], Any] = lambda engine, compared: None
     curves: bool = False
+    every_run: bool = False  # has room for all of them too
     beside: Callable[[], None] = lambda: None
 
 
 VIEWS = {
     "Losses": View(losses.draw, losses.controls, curves=True, beside=losses.difference_control),
     "Images": View(images.draw, images.controls),
+    "Latent wall": View(wall.draw, wall.controls, every_run=True),
     "Quality": View(quality.draw, quality.controls, curves=True),
     "Timings": View(costs.draw, costs.controls),
     "Settings": View(
         lambda engine, compared, everything: settings.draw(compared, everything),
         lambda engine, compared: settings.controls(),
     ),
-    "Parallel": View(parallel.draw, parallel.controls),
+    "Parallel": View(parallel.draw, parallel.controls, every_run=True),
 }
 # one more line of the verdict would move everything below it
 STEADY = ".st-key-conclusion {min-height: 5.5rem}"
@@ -118,8 +121,8 @@ def page() -> None:
 
 
 def _in_view(name: str, compared: Compared) -> Compared:
-    """The runs that a tab has room for; Parallel has a choice of its own."""
-    return compared if VIEWS[name].curves or name == "Parallel" else compared.few()
+    """The runs that a tab has room for."""
+    return compared if VIEWS[name].curves or VIEWS[name].every_run else compared.few()
 
 
 def asked_runs(engine: Engine) -> list[Run]:
@@ -257,7 +260,7 @@ def tick(
             if len(shown.runs) < len(runs):
                 st.caption(
                     f":material/info: This tab shows {len(shown.runs)} of the {len(runs)} runs:"
-                    " the baseline and the first others. Losses and Quality show all."
+                    " the baseline and the first others. Losses, Quality and Latent wall show all."
                 )
             VIEWS[name].draw(engine, shown, options)
 

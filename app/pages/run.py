@@ -28,6 +28,7 @@ from ganboard.app.run import (
 )
 from ganboard.app.run.requested import prediction, surface
 from ganboard.app.runs import trash as trash_actions
+from ganboard.app.wall import draw as wall
 from ganboard.db.models import ENDED, Run
 from ganboard.db.runs import queries, trash
 from ganboard.gan.config import invalid_reason
@@ -62,6 +63,7 @@ VIEWS = {
         lambda c, r, o: logged.draw(c.engine, r, o), lambda c, r: charts.loss_controls()
     ),
     "Images": View(lambda c, r, o: images.draw(c.engine, r)),
+    "Latent wall": View(lambda c, r, o: wall.draw_run(c.engine, r, o), wall.controls_of_run),
     "Quality": View(lambda c, r, o: quality.draw(c.engine, r, o), quality.controls),
     "Explain": View(lambda c, r, o: explain.draw(c.engine, r)),
     "Prediction": View(below=prediction.show, analysis="prediction"),
@@ -92,7 +94,17 @@ VIEWS = {
 
 
 # the tabs of a run that a script trains
-OF_SCRIPTS = ("Losses", "Metrics", "Images", "System", "Log", "Events", "Config", "Notes")
+OF_SCRIPTS = (
+    "Losses",
+    "Metrics",
+    "Images",
+    "Latent wall",
+    "System",
+    "Log",
+    "Events",
+    "Config",
+    "Notes",
+)
 
 
 def views_of(run: Run) -> list[str]:
