@@ -23,12 +23,12 @@ from ganboard.app.compare import (
     parallel,
     quality,
     settings,
+    wall,
 )
 from ganboard.app.compare.comparison import Compared
 from ganboard.app.compare.grouping import Grouping
 from ganboard.app.runs import saved_views
 from ganboard.app.theme import style
-from ganboard.app.wall import draw as wall
 from ganboard.db.models import ENDED, Run
 from ganboard.db.runs import listing, queries
 from ganboard.gan.config import invalid_reason

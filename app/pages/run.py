@@ -25,10 +25,10 @@ from ganboard.app.run import (
     quality,
     records,
     timings,
+    wall,
 )
 from ganboard.app.run.requested import prediction, surface
 from ganboard.app.runs import trash as trash_actions
-from ganboard.app.wall import draw as wall
 from ganboard.db.models import ENDED, Run
 from ganboard.db.runs import queries, trash
 from ganboard.gan.config import invalid_reason
@@ -63,7 +63,7 @@ VIEWS = {
         lambda c, r, o: logged.draw(c.engine, r, o), lambda c, r: charts.loss_controls()
     ),
     "Images": View(lambda c, r, o: images.draw(c.engine, r)),
-    "Latent wall": View(lambda c, r, o: wall.draw_run(c.engine, r, o), wall.controls_of_run),
+    "Latent wall": View(lambda c, r, o: wall.draw(c.engine, r, o), wall.controls),
     "Quality": View(lambda c, r, o: quality.draw(c.engine, r, o), quality.controls),
     "Explain": View(lambda c, r, o: explain.draw(c.engine, r)),
     "Prediction": View(below=prediction.show, analysis="prediction"),

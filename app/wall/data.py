@@ -95,9 +95,9 @@ def build(
     labels: Mapping[str, str],
     *,
     latents: int,
-    values: Mapping[str, pd.DataFrame] | None,
+    values: Mapping[str, pd.DataFrame],
     measure: str,
-    metric: Metric | None,
+    metric: Metric,
     opened: Open | None,
 ) -> Wall | None:
     """The wall of these runs with at most so many `latents`; None without any grid.
@@ -116,7 +116,7 @@ def build(
     for run in shown:
         attempts = {grid.epoch: grid.attempt for grid in stored[run.id]}
         newest = stored[run.id][-1]
-        frame = values.get(run.id) if values else None
+        frame = values.get(run.id)
         blocks.append(
             WallRun(
                 id=run.id,

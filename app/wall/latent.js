@@ -1,5 +1,5 @@
 // One fixed latent, large, through all epochs and in all runs that share it: a dialog that is opened by the wall and by a run's
-// player. Its runs are { id, name, colour, latents, size, grids: [{ epoch, attempt }], metric: { epoch: words } }.
+// player. Its runs are what `followed` makes of those that wall.js describes.
 
 const EACH = 700; // milliseconds of an epoch that is played
 const FETCHED = 3; // epochs that are fetched before they are needed
@@ -19,8 +19,19 @@ function address(changes) {
   window.history.replaceState(window.history.state, "", changed);
 }
 
+function measured({ label, digits }, value) {
+  return `${label} ${value.toFixed(digits)}`;
+}
+
+// a run as the dialog has it: its grids, and what was measured by epoch in words
+function followed(run, { columns, metric }) {
+  const grids = columns.map((epoch, place) => ({ epoch, attempt: run.attempts[place] })).filter(({ attempt }) => attempt !== null);
+  return { ...run, grids, metric: Object.fromEntries(metric ? run.points.map(([at, value]) => [at, measured(metric, value)]) : []) };
+}
+
 class Latent {
-  constructor(dialog) {
+  // `closed` is called once it is closed
+  constructor(dialog, closed = () => {}) {
     this.dialog = dialog;
     this.find = (selector) => dialog.querySelector(selector);
     this.timer = null;
@@ -41,6 +52,7 @@ class Latent {
     dialog.addEventListener("close", () => {
       this.pause();
       address({ latent: null, of: null, at: null });
+      closed();
     });
   }
 
@@ -164,7 +176,7 @@ class Latent {
     if (has) {
       const url = stripUrl(run, [grid], run.size, this.latent, 1);
       if (image.getAttribute("src") !== url) image.src = url;
-      said = grid.epoch === epoch ? "" : `${grid.epoch === 0 ? "Before training" : `Epoch ${grid.epoch}`}, its last until then`;
+      said = grid.epoch === epoch ? "" : `${grid.epoch === 0 ? "Before training" : `Epoch ${grid.epoch}`}, its last before ${epoch}`;
       said = [said, run.metric[grid.epoch]].filter(Boolean).join(" · ");
     }
     image.alt = `${run.name}, ${this.word.toLowerCase()} ${this.latent + 1}, epoch ${grid?.epoch ?? epoch}`;

@@ -4,7 +4,7 @@
 const GAP = 0.6; // tiles between blocks
 const TOP = 24; // pixels for epochs
 const LARGEST = 400; // pixels of a tile
-const FIRST = 40; // pixels of a tile at first, at most
+const FIRST = { least: 18, most: 40 }; // pixels of a tile at first: all rows, or some of them
 
 class View {
   constructor(canvas, strips) {
@@ -14,7 +14,8 @@ class View {
     this.touched = false; // whether somebody has moved or zoomed it
   }
 
-  update({ runs, columns, latents }) {
+  update({ runs, columns, latents }, narrow) {
+    this.narrow = narrow;
     this.runs = runs;
     this.columns = columns;
     this.latents = latents;
@@ -32,7 +33,7 @@ class View {
   // pixels for the names of runs
   get left() {
     if (this.runs.length === 1) return 40;
-    return this.canvas.clientWidth < 600 ? 84 : 150;
+    return this.narrow ? 84 : 150;
   }
 
   get rows() {
@@ -40,11 +41,16 @@ class View {
   }
 
   get smallest() {
-    return Math.min(FIRST, this.wide / this.columns.length, this.high / this.rows);
+    return Math.min(FIRST.least, this.wide / this.columns.length, this.high / this.rows);
+  }
+
+  // a size at which some runs are below each other
+  get first() {
+    return Math.max(FIRST.least, Math.min(FIRST.most, window.innerHeight * 0.6 / this.rows));
   }
 
   reset() {
-    const scale = Math.max(this.smallest, Math.min(FIRST, this.wide / this.columns.length));
+    const scale = Math.max(this.smallest, Math.min(this.first, this.wide / this.columns.length));
     this.at = { x: 0, y: 0, scale };
     this.touched = false;
   }

@@ -24,7 +24,11 @@ class Wall {
     };
     for (const [name, act] of Object.entries(actions)) this.find(`[data-do=${name}]`).addEventListener("click", act);
     this.listen();
-    this.sizes = new ResizeObserver(() => this.draw());
+    this.sizes = new ResizeObserver(() => {
+      this.arrange();
+      this.draw();
+    });
+    this.sizes.observe(root);
     this.sizes.observe(this.canvas);
     this.sizes.observe(this.find(".curve"));
   }
@@ -50,8 +54,8 @@ class Wall {
       run.values = new Map(run.points);
     }
     if (this.mark && (this.mark.run >= data.runs.length || this.mark.column >= data.columns.length)) this.mark = null;
-    this.view.update(data);
-    this.root.style.setProperty("--rows", `${Math.ceil(this.view.rows * FIRST) + TOP}px`);
+    this.view.update(data, this.root.clientWidth < 600);
+    this.root.style.setProperty("--rows", `${Math.ceil(this.view.rows * this.view.first) + TOP}px`);
     const { runs, columns, latents, word } = data;
     const size = `${runs.length} ${runs.length === 1 ? "run" : "runs"}, ${latents} ${word.toLowerCase()}s, ${columns.length} epochs`;
     this.canvas.setAttribute("aria-label", `Wall of images: ${size}. Arrow keys move, plus and minus zoom, Enter enlarges.`);
@@ -61,6 +65,7 @@ class Wall {
       this.find(".curve").setAttribute("aria-label", `${data.metric.label} by epoch. Arrow keys move between evaluations and runs.`);
       this.curve.update(runs, data.metric.label, Math.max(...columns, ...runs.flatMap((run) => run.points.map(([epoch]) => epoch))));
     }
+    this.arrange();
     this.draw();
     this.say();
     if (first && data.open) this.opened(data.open);
@@ -71,6 +76,12 @@ class Wall {
     const column = this.data.columns.findLastIndex((known) => known <= epoch);
     this.mark = { run: place, latent: Math.min(latent, this.data.latents - 1), column: column < 0 ? this.data.columns.length - 1 : column };
     this.open(place, latent, epoch);
+  }
+
+  // the curve stands beside a wall that leaves room for it
+  arrange() {
+    const wide = this.view.left + this.data.columns.length * this.view.first;
+    this.find(".body").classList.toggle("beside", Boolean(this.data.metric) && wide < 0.6 * this.root.clientWidth && this.root.clientWidth > 800);
   }
 
   draw() {
@@ -138,13 +149,9 @@ class Wall {
     else if (grid.epoch !== epoch) parts.push(`images of epoch ${grid.epoch}, the last until then`);
     if (data.metric) {
       const value = run.values.get(epoch);
-      parts.push(value === undefined ? `${data.metric.label} not evaluated here` : this.value(value));
+      parts.push(value === undefined ? `${data.metric.label} not evaluated here` : measured(data.metric, value));
     }
     this.said.textContent = parts.join(" · ");
-  }
-
-  value(value) {
-    return `${this.data.metric.label} ${value.toFixed(this.data.metric.digits)}`;
   }
 
   zoom(factor, x, y) {
@@ -168,12 +175,7 @@ class Wall {
     const { runs, about, word } = this.data;
     const own = runs[place];
     const sharing = own.group === null ? [own] : [own, ...runs.filter((run) => run !== own && run.group === own.group)];
-    const shown = sharing.map((run) => ({
-      ...run,
-      grids: run.columns.filter(Boolean),
-      metric: Object.fromEntries(run.points.map(([at, value]) => [at, this.value(value)])),
-    }));
-    this.latent.open({ runs: shown, latent, epoch, word, about: own.group === null ? "" : about[own.group] });
+    this.latent.open({ runs: sharing.map((run) => followed(run, this.data)), latent, epoch, word, about: own.group === null ? "" : about[own.group] });
   }
 
   // --- pointers and keys ---
