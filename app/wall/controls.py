@@ -13,7 +13,7 @@ CHOICES = (8, USUAL, 32, 64, ALL)
 MOST = 256  # latents of a grid
 HOW = (
     "Columns are epochs, 0 is before training. Drag to move, wheel or pinch to zoom, double click"
-    " to reset; click an image to follow it through all epochs."
+    " to reset; click an image, or tap it twice, to follow it through all epochs."
 )
 UNEVALUATED = ":material/info: There is no quality curve, since no epoch was evaluated."
 

@@ -227,7 +227,9 @@ class View {
       if ((column % step && !marked) || middle < this.left) continue;
       if (!marked && mark && Math.abs(mark.column - column) * scale < 34) continue; // that one has a label of its own
       context.fillStyle = marked ? look.text : look.grey;
-      context.fillText(String(this.columns[column]), middle, TOP / 2);
+      const words = String(this.columns[column]);
+      const most = this.canvas.clientWidth - context.measureText(words).width / 2;
+      context.fillText(words, Math.min(middle, most), TOP / 2);
     }
     context.textAlign = "left";
     context.fillStyle = look.grey;

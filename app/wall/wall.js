@@ -40,7 +40,7 @@ class Wall {
     canvas.addEventListener("pointermove", (event) => this.move(event));
     for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, (event) => this.up(event));
     canvas.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && !this.pointers.size && this.choose(null));
-    canvas.addEventListener("dblclick", () => this.reset());
+    canvas.addEventListener("dblclick", () => this.byMouse && this.reset());
     canvas.addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -219,10 +219,11 @@ class Wall {
     this.canvas.classList.remove("dragged");
     if (!known || event.type === "pointercancel" || this.moved >= STILL) return;
     const tile = this.view.tile(event.offsetX, event.offsetY);
+    this.byMouse = event.pointerType === "mouse";
     const again = JSON.stringify(tile) === JSON.stringify(this.mark);
     this.choose(tile);
     clearTimeout(this.clicked);
-    if (!tile || !(again || event.pointerType === "mouse")) return; // the first touch marks, the second one enlarges
+    if (!tile || !(again || this.byMouse)) return; // the first touch marks, the second one enlarges
     this.clicked = setTimeout(() => this.enlarge(), DOUBLE); // unless a double click resets the view
   }
 
@@ -242,7 +243,7 @@ class Wall {
     const at = this.mark ?? { run: 0, latent: 0, column: columns - 1 };
     const row = this.mark ? at.run * latents + (at.latent ?? 0) + down : 0;
     const inside = Math.max(0, Math.min(row, rows - 1));
-    const column = Math.max(0, Math.min(at.column + (this.mark ? right : 0), columns - 1));
+    const column = Math.max(0, Math.min(at.column + (this.mark || !Number.isFinite(right) ? right : 0), columns - 1));
     this.choose({ run: Math.floor(inside / latents), latent: inside % latents, column }, { reveal: true });
   }
 
