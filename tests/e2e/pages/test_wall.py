@@ -12,8 +12,9 @@ from tests.e2e.until import until
 MakeRun = Callable[..., Run]
 # dark and light pixels where tiles are
 SHOWN = """() => {
-    const inside = (root) => [...root.querySelectorAll('*')].map((e) => e.shadowRoot).filter(Boolean);
-    const find = (root) => root.querySelector('canvas.tiles') ?? inside(root).map(find).find(Boolean);
+    const roots = (root) => [...root.querySelectorAll('*')].map((e) => e.shadowRoot);
+    const find = (root) => root.querySelector('canvas.tiles')
+        ?? roots(root).filter(Boolean).map(find).find(Boolean);
     const canvas = find(document);
     const pixels = canvas.getContext('2d').getImageData(200, 60, 40, 40).data;
     return new Set(pixels).size > 20;
