@@ -55,7 +55,7 @@ def test_the_curve_can_be_chosen(make_run: MakeRun) -> None:
     at = select_runs(open_page(curve="Quality"), ids_of(run, without))
     curves = {trace["uid"]: numbers(trace["x"]) for trace in overlay(at)["data"]}
     assert curves[run.id] == [2, 4]
-    assert [eye["curve"] for eye in overlay(at)["eyes"]] == [run.id, without.id]
+    assert [eye["curve"] for eye in overlay(at)["eyes"]] == [without.id, run.id]
     assert "1 of 2 runs has no evaluation." in words(at)
     at = select_runs(open_page(curve="Quality"), ids_of(without))
     assert "None of the selected runs was evaluated." in words(at)
