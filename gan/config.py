@@ -40,6 +40,17 @@ def has_latent_space(config: Mapping[str, Any]) -> bool:
     return registry.known(config).spec.has_latent_space
 
 
+def fixed_inputs(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What decides what a stored run's grids are made from, setting by setting: runs with equal
+    ones have the same latents at the same places. Raises ConfigError."""
+    own = parse(config)
+    names = registry.of(own).spec.fixed_inputs
+    if getattr(own, "label_count", 0):
+        # the class of an image follows from its column
+        names = (*names, "dataset", "images_path", "grid_size")
+    return {name: getattr(own, name, None) for name in names}
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a configuration amounts to on a data set of known size."""

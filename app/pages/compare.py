@@ -24,6 +24,7 @@ from ganboard.app.compare import (
     parallel,
     quality,
     settings,
+    wall,
 )
 from ganboard.app.compare.comparison import Compared
 from ganboard.app.compare.grouping import Grouping
@@ -47,12 +48,14 @@ class View:
     draw: Callable[[Engine, Compared, Any], None]
     controls: Callable[[Engine, Compared], Any] = lambda engine, compared: None
     curves: bool = False
+    every_run: bool = False  # has room for all of them too
     beside: Callable[[], None] = lambda: None
 
 
 VIEWS = {
     "Losses": View(losses.draw, losses.controls, curves=True, beside=losses.difference_control),
     "Images": View(images.draw, images.controls),
+    "Latent wall": View(wall.draw, wall.controls, every_run=True),
     "Quality": View(quality.draw, quality.controls, curves=True),
     "Timings": View(costs.draw, costs.controls),
     "Settings": View(
@@ -60,7 +63,7 @@ VIEWS = {
         lambda engine, compared: settings.controls(),
     ),
     "Panels": View(panels.draw, panels.controls, curves=True),
-    "Parallel": View(parallel.draw, parallel.controls),
+    "Parallel": View(parallel.draw, parallel.controls, every_run=True),
 }
 # one more line of the verdict would move everything below it
 STEADY = ".st-key-conclusion {min-height: 5.5rem}"
@@ -122,8 +125,8 @@ def page() -> None:
 
 
 def _in_view(name: str, compared: Compared) -> Compared:
-    """The runs that a tab has room for; Parallel has a choice of its own."""
-    return compared if VIEWS[name].curves or name == "Parallel" else compared.few()
+    """The runs that a tab has room for."""
+    return compared if VIEWS[name].curves or VIEWS[name].every_run else compared.few()
 
 
 def asked_runs(engine: Engine) -> list[Run]:
@@ -261,7 +264,8 @@ def tick(
             if len(shown.runs) < len(runs):
                 st.caption(
                     f":material/info: This tab shows {len(shown.runs)} of the {len(runs)} runs:"
-                    " the baseline and the first others. Losses, Quality and Panels show all."
+                    " the baseline and the first others. Losses, Quality, Panels and Latent wall show"
+                    " all."
                 )
             VIEWS[name].draw(engine, shown, options)
 

@@ -26,6 +26,7 @@ from ganboard.app.run import (
     quality,
     records,
     timings,
+    wall,
 )
 from ganboard.app.run.requested import prediction, surface
 from ganboard.app.runs import trash as trash_actions
@@ -69,6 +70,7 @@ VIEWS = {
     ),
     "Panels": View(lambda c, r, o: panels.draw(c.engine, r, o), panels.controls),
     "Images": View(lambda c, r, o: images.draw(c.engine, r)),
+    "Latent wall": View(lambda c, r, o: wall.draw(c.engine, r, o), wall.controls),
     "Quality": View(lambda c, r, o: quality.draw(c.engine, r, o), quality.controls),
     "Explain": View(lambda c, r, o: explain.draw(c.engine, r)),
     "Prediction": View(below=prediction.show, analysis="prediction"),
@@ -99,7 +101,18 @@ VIEWS = {
 
 
 # the tabs of a run that a script trains
-OF_SCRIPTS = ("Losses", "Metrics", "Panels", "Images", "System", "Log", "Events", "Config", "Notes")
+OF_SCRIPTS = (
+    "Losses",
+    "Metrics",
+    "Panels",
+    "Images",
+    "Latent wall",
+    "System",
+    "Log",
+    "Events",
+    "Config",
+    "Notes",
+)
 
 
 def views_of(run: Run) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ganboard.app import navigation, shortcuts
+from ganboard.app.compare import overlay
 from ganboard.app.run import actions
 from ganboard.app.run.actions import SELECTED
 from ganboard.app.run.requested import evaluation
@@ -59,8 +60,12 @@ def render() -> None:
         actions.bar(context)
         evaluation.waiting(context)
     states = [current[run_id] for run_id in st.session_state[SELECTED]]
-    with st.container(key="runs_stale" if stale else "runs_found"):
-        st.fragment(_table, run_every=seconds)(context, choice, stored.training, states)
+    style.apply(overlay.STYLE)
+    with st.container(key="runs_body"):
+        with st.container(key="runs_stale" if stale else "runs_found"):
+            st.fragment(_table, run_every=seconds)(context, choice, stored.training, states)
+        if choice.place != TRASH and (selected := st.session_state[SELECTED]):
+            overlay.show(context, selected, seconds)
     # last: a part above that draws the page anew would swallow the words
     actions.report_outcome(outcome)
 

@@ -12,9 +12,11 @@ from sqlalchemy import Engine
 from ganboard.app import navigation
 from ganboard.app.run.charts import nothing
 from ganboard.app.run.quality import best
+from ganboard.app.run.wall import of_run
+from ganboard.app.wall.widget import LATENT_CSS, LATENT_HTML, LATENT_JS
 from ganboard.db.curves import series
 from ganboard.db.models import Run
-from ganboard.db.runs import queries
+from ganboard.db.runs import grids, queries
 from ganboard.gan.config import has_latent_space
 from ganboard.gan.events import REAL_IMAGES
 from ganboard.gan.quality.declared import METRICS
@@ -24,9 +26,11 @@ from ganboard.worker.figures import quality
 _HERE = Path(__file__)
 _mount = st.components.v2.component(
     "ganboard_grid_player",
-    html=_HERE.with_name("player.html").read_text(),
-    css=_HERE.with_name("player.css").read_text(),
-    js=_HERE.with_name("player.js").read_text(),
+    html=_HERE.with_name("player.html")
+    .read_text()
+    .replace("</section>", f"{LATENT_HTML}</section>"),
+    css=_HERE.with_name("player.css").read_text() + LATENT_CSS,
+    js=LATENT_JS + _HERE.with_name("player.js").read_text(),
 )
 
 
@@ -46,6 +50,7 @@ def draw(engine: Engine, run: Run) -> None:
     measure = quality.headline(run.config)
     lowest = best(evaluated[evaluated["epoch"].isin(epochs)], measure)
     word = METRICS[measure].called(recorded(run.facts))
+    wall = of_run(engine, run, evaluated)
     data = {
         "run": run.id,
         "frames": [
@@ -63,6 +68,8 @@ def draw(engine: Engine, run: Run) -> None:
             grid_url(run.id, REAL_IMAGES, stored[REAL_IMAGES]) if REAL_IMAGES in stored else None
         ),
         "start": start_epoch(epochs),
+        "wall": wall,
+        "layout": grids.stored(engine, [run.id])[run.id][-1],
     }
     _mount(key=f"player-{run.id}", data=orjson.dumps(data))
     if run.external:

@@ -1,4 +1,5 @@
 // Plays the image grids of a run. What the server sends is the list of grids; pictures are fetched once each and kept by the browser.
+// images.py puts app/wall/latent.js in front of this text, the dialog in which one image is followed.
 
 const KEPT = 64; // decoded pictures
 const AHEAD = 3; // pictures fetched before they are needed
@@ -22,12 +23,35 @@ class Player {
       play: () => (this.timer === null ? this.play() : this.pause()),
       best: () => this.choose(this.position(this.best.epoch)),
       newest: () => this.newest(),
+      enlarge: () => this.enlarge(0),
     };
     for (const [name, act] of Object.entries(actions)) this.button(name).addEventListener("click", act);
+    this.latent = new Latent(this.find("dialog"), () => this.remember());
+    this.find(".generated > div").addEventListener("click", (event) => this.enlarge(this.clicked(event)));
   }
 
   button(name) {
     return this.find(`[data-do=${name}]`);
+  }
+
+  // the image of the grid that was clicked, which is as large as fits into its place
+  clicked({ currentTarget, clientX, clientY }) {
+    const image = currentTarget.querySelector("img");
+    if (!image) return 0;
+    const { left, top, width, height } = image.getBoundingClientRect();
+    const scale = Math.min(width / image.naturalWidth, height / image.naturalHeight);
+    const across = (clientX - left - width / 2) / (scale * image.naturalWidth) + 0.5;
+    const down = (clientY - top - height / 2) / (scale * image.naturalHeight) + 0.5;
+    const { rows, columns } = this.layout;
+    const place = (share, count) => Math.max(0, Math.min(Math.floor(share * count), count - 1));
+    return place(down, rows) * columns + place(across, columns);
+  }
+
+  enlarge(latent, epoch = this.frames[this.index].epoch) {
+    const { wall } = this;
+    if (!wall) return;
+    this.pause();
+    this.latent.open({ runs: wall.runs.map((run) => followed(run, wall)), latent, epoch, about: "", word: wall.word });
   }
 
   update(data) {
@@ -36,6 +60,8 @@ class Player {
     this.run = data.run;
     this.frames = data.frames;
     this.best = data.best;
+    this.wall = data.wall;
+    this.layout = data.layout;
     if (first) this.following = data.start === null;
     const known = this.position(shown);
     this.index = this.following || known < 0 ? this.frames.length - 1 : known;
@@ -49,6 +75,7 @@ class Player {
     }
     this.strip();
     this.show();
+    if (first && data.wall?.open) this.enlarge(data.wall.open.latent, data.wall.open.epoch);
   }
 
   position(epoch) {

@@ -108,7 +108,7 @@ def list_runs(context: Context, request: Request) -> Response:
     archived = given.get("archived", "false")
     if archived not in ("true", "false"):
         raise BadRequest(f"archived={archived[:40]!r} is neither true nor false.")
-    limit = _number(given.get("limit", str(LISTED)), "limit", 1, MAX_LISTED)
+    limit = number(given.get("limit", str(LISTED)), "limit", 1, MAX_LISTED)
     tests = search.parse(given.get("search", ""), all_defaults())
     runs = [
         run
@@ -124,13 +124,13 @@ def list_runs(context: Context, request: Request) -> Response:
 @responding
 def one_run(context: Context, request: Request) -> Response:
     """A run with its epochs and evaluations, as `ganboard show --json` prints it."""
-    return responses.json(live_document(context, _run(context, request)))
+    return responses.json(live_document(context, run_of(context, request)))
 
 
 @responding
 def table(context: Context, request: Request) -> Response:
     """One of TABLES as CSV, sent while it is read."""
-    run, name = _run(context, request), request.path_params["table"]
+    run, name = run_of(context, request), request.path_params["table"]
     if name not in TABLES:
         raise UnknownRun(f"There is no table {name[:40]!r}: choose from {', '.join(TABLES)}.")
     return StreamingResponse(
@@ -148,13 +148,13 @@ def grid(context: Context, request: Request) -> Response:
     With the `attempt` that drew it the address means one picture for good, and may be kept; a
     thumbnail may be kept for a while.
     """
-    run, asked = _run(context, request), request.path_params["epoch"]
+    run, asked = run_of(context, request), request.path_params["epoch"]
     if not _EPOCH.fullmatch(asked):
         raise BadRequest(f"{asked[:40]!r} is not an epoch: write a whole number.")
-    scale = _number(request.query_params.get("scale", "1"), "scale", 1, MAX_SCALE)
+    scale = number(request.query_params.get("scale", "1"), "scale", 1, MAX_SCALE)
     height = request.query_params.get("height")
     if height is not None:
-        highest = _number(height, "height", 1, MAX_THUMBNAIL)
+        highest = number(height, "height", 1, MAX_THUMBNAIL)
     found = queries.grid(context.engine, run.id, int(asked)) if abs(int(asked)) < 2**31 else None
     if found is None:
         raise UnknownRun(f"Run {run.id} has no grid of epoch {int(asked)}.")
@@ -172,21 +172,21 @@ def grid(context: Context, request: Request) -> Response:
 @responding
 def everything(context: Context, request: Request) -> Response:
     """What `ganboard export` writes, as a ZIP file."""
-    run = _run(context, request)
+    run = run_of(context, request)
     return _packed(lambda path: export_zip(context, run, path), f"{run.id}.zip")
 
 
 @responding
 def model(context: Context, request: Request) -> Response:
     """The newest checkpoint with a text on how to load it, as a ZIP file."""
-    run = _run(context, request)
+    run = run_of(context, request)
     return _packed(lambda path: model_zip(context, run, path), f"{run.id}-model.zip")
 
 
 @responding
 def log(context: Context, request: Request) -> Response:
     """The log as it is now, sent while it is read."""
-    run = _run(context, request)
+    run = run_of(context, request)
     path = context.settings.log_path(run.id)
     try:
         file = open_inside(path.parent, path.name)
@@ -204,14 +204,14 @@ def nothing(context: Context, request: Request) -> Response:
     raise UnknownRun("Not found: start with /api/runs.")
 
 
-def _run(context: Context, request: Request) -> Run:
+def run_of(context: Context, request: Request) -> Run:
     asked = request.path_params["run"]
     if not is_id(asked):
         raise UnknownRun(f"{asked[:40]!r} is not the id of a run: ids are letters and digits.")
     return queries.find_run(context.engine, asked)
 
 
-def _number(text: str, name: str, low: int, high: int) -> int:
+def number(text: str, name: str, low: int, high: int) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10 and low <= int(text) <= high):
         raise BadRequest(f"{name}={text[:40]!r} is not a whole number from {low} to {high}.")
     return int(text)

@@ -35,6 +35,15 @@ function decoded(data, dark) {
   return JSON.parse(text);
 }
 
+const LIST = "live-plotly-eyes";
+const EYE = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M2 12q10-14 20 0q-10 14-20 0z"/><circle cx="12" cy="12" r="3"/></svg>';
+const NO_EYE = EYE.replace("</svg>", '<path d="M4 21 20 3"/></svg>');
+
+// a curve may have several traces, which are a group of the legend
+function curveOf({ legendgroup, uid }) {
+  return legendgroup || uid;
+}
+
 const NARROW = 600; // pixels: names at the ends of curves would take too much of it; the legend has them too
 
 function withoutWords({ data, layout }) {
@@ -49,6 +58,7 @@ class Chart {
     this.held = false; // a pointer is down: an update now would break the drag off
     this.wanted = null;
     this.drawn = false;
+    this.hidden = new Set(); // curves whose eyes are closed
     this.hold = () => { this.held = true; };
     this.release = () => {
       this.held = false;
@@ -65,7 +75,50 @@ class Chart {
     figure.layout.template = dark ? TEMPLATES.dark : TEMPLATES.light;
     this.wanted = figure;
     this.element.style.height = `${figure.layout.height}px`;
+    if (figure.eyes) this.list(figure.eyes);
     return this.draw();
+  }
+
+  // a list of curves below the figure; a button before each name hides its curve
+  list(eyes) {
+    const shown = JSON.stringify(eyes);
+    if (this.listed === shown) return;
+    this.listed = shown;
+    const list = document.createElement("ul");
+    list.className = LIST;
+    list.append(...eyes.map((eye) => this.eye(eye)));
+    const before = this.element.parentElement.querySelector(`.${LIST}`);
+    if (before) before.replaceWith(list);
+    else this.element.after(list);
+  }
+
+  eye({ curve, name, colour }) {
+    const entry = document.createElement("li");
+    const button = Object.assign(document.createElement("button"), { type: "button" });
+    const dot = document.createElement("i");
+    dot.style.background = colour;
+    const words = Object.assign(document.createElement("span"), { textContent: name, title: name });
+    const look = () => {
+      const hidden = this.hidden.has(curve);
+      entry.classList.toggle("hidden", hidden);
+      button.innerHTML = hidden ? NO_EYE : EYE;
+      button.setAttribute("aria-label", `${hidden ? "Show" : "Hide"} ${name}`);
+      button.title = hidden ? "Show its curve" : "Hide its curve";
+    };
+    button.addEventListener("click", () => {
+      if (!this.hidden.delete(curve)) this.hidden.add(curve);
+      look();
+      this.toggle(curve);
+    });
+    look();
+    entry.append(button, dot, words);
+    return entry;
+  }
+
+  toggle(curve) {
+    const traces = this.element.data ?? [];
+    const own = traces.map((_, place) => place).filter((place) => curveOf(traces[place]) === curve);
+    if (own.length) window.Plotly.restyle(this.element, { visible: !this.hidden.has(curve) }, own);
   }
 
   async draw() {
@@ -88,6 +141,7 @@ class Chart {
     stepBack(figure.layout, this.element.offsetWidth);
     if (this.element.offsetWidth < NARROW) withoutWords(figure);
     this.drawn = true;
+    for (const trace of figure.data) if (this.hidden.has(curveOf(trace))) trace.visible = false;
     await library.react(this.element, figure.data, figure.layout, CONFIG);
     if (figure.layout.meta?.picture) this.listen();
   }

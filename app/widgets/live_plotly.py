@@ -8,7 +8,8 @@ new figure to `Plotly.react` in the plot that is there. The library comes from t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import orjson
@@ -41,6 +42,26 @@ _CSS = """
   image-rendering: pixelated; border: 1px solid var(--st-border-color); border-radius: 4px;
 }
 """
+_EYES_CSS = """
+.live-plotly-eyes {
+  display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 12rem), 1fr));
+  gap: 0 0.75rem; max-height: 13rem; overflow-y: auto; margin: 0; padding: 0; list-style: none;
+  color: var(--st-text-color); font: 0.875rem var(--st-font);
+}
+.live-plotly-eyes li { display: flex; align-items: center; gap: 0.4rem; min-width: 0; }
+.live-plotly-eyes span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.live-plotly-eyes i { flex: none; width: 0.6rem; height: 0.6rem; border-radius: 50%; }
+.live-plotly-eyes button {
+  flex: none; width: 2rem; height: 2rem; padding: 0.35rem; color: inherit; background: none;
+  border: none; border-radius: var(--st-base-radius); cursor: pointer;
+}
+.live-plotly-eyes button:hover { background: var(--st-secondary-background-color); }
+.live-plotly-eyes button:focus-visible { outline: 2px solid var(--st-primary-color); }
+.live-plotly-eyes .hidden :is(i, span, svg) { opacity: 0.45; }
+.live-plotly-eyes svg {
+  display: block; fill: none; stroke: currentColor; stroke-width: 1.6; stroke-linecap: round;
+}
+"""
 _TEMPLATES = orjson.dumps(
     {name: template.to_plotly_json() for name, template in TEMPLATES.items()},
     option=orjson.OPT_SERIALIZE_NUMPY,
@@ -52,8 +73,17 @@ const CONFIG = {orjson.dumps(mode_bar.CONFIG).decode()};
 _JS = _CONSTANTS + Path(__file__).with_name("live_plotly.js").read_text()
 
 _mount = st.components.v2.component(
-    "ganboard_live_plotly", html=_HTML, css=_CSS, js=_JS, isolate_styles=False
+    "ganboard_live_plotly", html=_HTML, css=_CSS + _EYES_CSS, js=_JS, isolate_styles=False
 )
+
+
+@dataclass(frozen=True)
+class Eye:
+    """A curve that can be hidden by the eye before its name."""
+
+    curve: str  # the legend group of its traces, or the uid of the only one
+    name: str
+    colour: str
 
 
 @dataclass(frozen=True)
@@ -80,6 +110,14 @@ class Chart:
 
     def show(self) -> None:
         _mount(key=self.key, data=self.encoded, height=self.height)
+
+    def show_eyes(self, eyes: Sequence[Eye]) -> None:
+        """Show it above a list of curves that can be hidden; which are is the browser's, and lasts
+        as long as the key."""
+        listed = orjson.dumps([asdict(eye) for eye in eyes])
+        # the figure is encoded already, so the list goes in front of it
+        data = b'{"eyes":' + listed + b"," + self.encoded.removeprefix(b"{")
+        _mount(key=self.key, data=data, height="content")
 
     def show_runs(self) -> tuple[str, int] | None:
         """Show a figure whose dots are evaluations of runs (see live_plotly.js); returns run and

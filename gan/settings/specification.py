@@ -59,6 +59,9 @@ class ModelSpec:
     metrics: tuple[Metric, ...]  # of quality, the headline first
     benchmark: Benchmark
     has_latent_space: bool = False  # which the playground explores
+    # the settings that decide what the images of a run's grids are made from: runs that agree in
+    # them, and in the classes of their labels, have the same latents
+    fixed_inputs: tuple[str, ...] = ("seed", "latent_dim")
     examples: str = "images"  # what a batch is made of
     # the examples of one point of a loss surface: no more are needed, or each costs too much
     surface_examples: int = 4096

@@ -166,7 +166,7 @@ def test_runs_of_different_data_and_losses(make_run: MakeRun) -> None:
         make_run("a", epochs=4, quality_every=1),
         make_run("b", epochs=4, quality_every=1, dataset="mnist", loss="hinge"),
     ]
-    for part in ("Losses", "Images", "Quality", "Timings", "Settings", "Parallel"):
+    for part in ("Losses", "Images", "Latent wall", "Quality", "Timings", "Settings", "Parallel"):
         said = words(open_page("compare", runs=ids(runs), part=part))
         assert (
             "The data sets differ (mnist and digits): quality and losses cannot be compared"
@@ -249,7 +249,16 @@ def test_forged_values_in_the_address(make_run: MakeRun) -> None:
         "band": "",
         "diff": "2",
     }
-    for part in ("Losses", "Images", "Quality", "Timings", "Settings", "Parallel", "Nowhere"):
+    for part in (
+        "Losses",
+        "Images",
+        "Latent wall",
+        "Quality",
+        "Timings",
+        "Settings",
+        "Parallel",
+        "Nowhere",
+    ):
         at = open_page("compare", runs=ids(runs), part=part, **forged)
         assert "defect" not in words(at)
         assert len(at.dataframe[0].value) == 2

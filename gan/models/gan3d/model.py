@@ -21,6 +21,7 @@ MODEL = ModelSpec(
         },
     ),
     has_latent_space=True,
+    fixed_inputs=("seed", "geometry", "dataset", "images_path", "limit"),
     examples="showers",
     surface_examples=8,
     surface_by_statistics=True,

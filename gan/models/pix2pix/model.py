@@ -19,6 +19,7 @@ MODEL = ModelSpec(
             "pytorch": "ganboard.gan.models.pix2pix.bench.pytorch",
         },
     ),
+    fixed_inputs=("dataset", "images_path", "geometry", "history", "limit", "grid_size"),
     examples="pairs",
     surface_examples=8,
     surface_by_statistics=True,

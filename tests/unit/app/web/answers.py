@@ -14,9 +14,9 @@ from urllib.parse import unquote, urlsplit
 import anyio
 from starlette.applications import Starlette
 
-from ganboard.app.web import api
+from ganboard.app.web import api, strips
 
-APP = Starlette(routes=api.ROUTES)
+APP = Starlette(routes=[*strips.ROUTES, *api.ROUTES])
 
 
 @dataclass
