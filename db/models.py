@@ -178,7 +178,7 @@ class Request(SQLModel, table=True):
     )
 
     id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
-    # `surface`, `prediction`, `evaluation`, or a kind of image request
+    # one that `db.requests` names, or a kind of image request
     kind: str = Field(sa_type=Text)
     run_id: str = _of_run()
     others: list[str] = Field(default_factory=list, sa_type=Json)  # further runs on a surface

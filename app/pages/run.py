@@ -26,7 +26,7 @@ from ganboard.app.run import (
     records,
     timings,
 )
-from ganboard.app.run.requested import prediction, surface
+from ganboard.app.run.requested import model, prediction, surface
 from ganboard.app.runs import trash as trash_actions
 from ganboard.db.models import ENDED, Run
 from ganboard.db.runs import queries, trash
@@ -87,6 +87,7 @@ VIEWS = {
     "Log": View(log_tab.draw, log_tab.controls),
     "Events": View(lambda c, r, o: records.draw_events(c, r)),
     "Config": View(lambda c, r, o: records.draw_config(c, r)),
+    "Model": View(below=lambda c, r, o: model.show(c, r)),
     "Notes": View(controls=notes.show),
 }
 

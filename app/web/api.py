@@ -26,7 +26,7 @@ from starlette.routing import Route
 
 from ganboard.app.navigation import context
 from ganboard.app.web import responses
-from ganboard.db.errors import BadSearch, UnknownRun
+from ganboard.db.errors import BadSearch, UnknownRun, UnknownVersion
 from ganboard.db.ids import is_id
 from ganboard.db.models import STATUSES, Run
 from ganboard.db.runs import listing, queries, search
@@ -75,7 +75,7 @@ def responding(respond: Callable[[Context, Request], Response]) -> Respond:
             return respond(context(), request)
         except (BadRequest, BadSearch) as error:
             return responses.error(400, str(error))
-        except (UnknownRun, ExportFailed) as error:
+        except (UnknownRun, UnknownVersion, ExportFailed) as error:
             return responses.error(404, str(error))
         except (Busy, *CLEAR_ERRORS) as error:
             return responses.error(503, str(error))
@@ -108,7 +108,7 @@ def list_runs(context: Context, request: Request) -> Response:
     archived = given.get("archived", "false")
     if archived not in ("true", "false"):
         raise BadRequest(f"archived={archived[:40]!r} is neither true nor false.")
-    limit = _number(given.get("limit", str(LISTED)), "limit", 1, MAX_LISTED)
+    limit = number(given.get("limit", str(LISTED)), "limit", 1, MAX_LISTED)
     tests = search.parse(given.get("search", ""), all_defaults())
     runs = [
         run
@@ -151,10 +151,10 @@ def grid(context: Context, request: Request) -> Response:
     run, asked = _run(context, request), request.path_params["epoch"]
     if not _EPOCH.fullmatch(asked):
         raise BadRequest(f"{asked[:40]!r} is not an epoch: write a whole number.")
-    scale = _number(request.query_params.get("scale", "1"), "scale", 1, MAX_SCALE)
+    scale = number(request.query_params.get("scale", "1"), "scale", 1, MAX_SCALE)
     height = request.query_params.get("height")
     if height is not None:
-        highest = _number(height, "height", 1, MAX_THUMBNAIL)
+        highest = number(height, "height", 1, MAX_THUMBNAIL)
     found = queries.grid(context.engine, run.id, int(asked)) if abs(int(asked)) < 2**31 else None
     if found is None:
         raise UnknownRun(f"Run {run.id} has no grid of epoch {int(asked)}.")
@@ -165,7 +165,7 @@ def grid(context: Context, request: Request) -> Response:
         "X-Content-Type-Options": "nosniff",
     }
     return Response(
-        png if height is None else _reduced(png, highest), media_type="image/png", headers=headers
+        png if height is None else reduced(png, highest), media_type="image/png", headers=headers
     )
 
 
@@ -173,14 +173,14 @@ def grid(context: Context, request: Request) -> Response:
 def everything(context: Context, request: Request) -> Response:
     """What `ganboard export` writes, as a ZIP file."""
     run = _run(context, request)
-    return _packed(lambda path: export_zip(context, run, path), f"{run.id}.zip")
+    return packed(lambda path: export_zip(context, run, path), f"{run.id}.zip")
 
 
 @responding
 def model(context: Context, request: Request) -> Response:
     """The newest checkpoint with a text on how to load it, as a ZIP file."""
     run = _run(context, request)
-    return _packed(lambda path: model_zip(context, run, path), f"{run.id}-model.zip")
+    return packed(lambda path: model_zip(context, run, path), f"{run.id}-model.zip")
 
 
 @responding
@@ -211,13 +211,14 @@ def _run(context: Context, request: Request) -> Run:
     return queries.find_run(context.engine, asked)
 
 
-def _number(text: str, name: str, low: int, high: int) -> int:
+def number(text: str, name: str, low: int, high: int) -> int:
+    """A whole number of an address. Raises BadRequest."""
     if not (text.isascii() and text.isdigit() and len(text) < 10 and low <= int(text) <= high):
         raise BadRequest(f"{name}={text[:40]!r} is not a whole number from {low} to {high}.")
     return int(text)
 
 
-def _packed(pack: Callable[[Path], None], name: str) -> Response:
+def packed(pack: Callable[[Path], None], name: str) -> Response:
     """The file that `pack` makes, which is gone once it was sent."""
     if not _packing.acquire(blocking=False):
         raise Busy("Two ZIP files are already being created. Try again shortly.")
@@ -247,7 +248,8 @@ def _enlarged(png: bytes, factor: int) -> bytes:
     return buffer.getvalue()
 
 
-def _reduced(png: bytes, height: int) -> bytes:
+def reduced(png: bytes, height: int) -> bytes:
+    """A thumbnail of at most `height` pixels."""
     with Image.open(io.BytesIO(png), formats=["PNG"]) as image:
         buffer = io.BytesIO()
         image.thumbnail((image.width, height))

@@ -18,7 +18,7 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.state import SafeSessionState
 
 from ganboard.app import auth, errors
-from ganboard.app.web import api, clicks, health, index, metrics, reports, stale_ticks
+from ganboard.app.web import api, clicks, downloads, health, index, metrics, reports, stale_ticks
 from ganboard.app.web.security_headers import SecurityHeaders
 from ganboard.app.web.unknown import UnknownPages
 from ganboard.db.settings import Settings
@@ -52,6 +52,7 @@ app = st.App(
         *health.ROUTES,
         *metrics.ROUTES,
         *reports.ROUTES,  # before those that only read
+        *downloads.ROUTES,
         *api.ROUTES,
     ],
     middleware=[Middleware(SecurityHeaders), Middleware(UnknownPages)],

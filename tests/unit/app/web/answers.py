@@ -14,9 +14,9 @@ from urllib.parse import unquote, urlsplit
 import anyio
 from starlette.applications import Starlette
 
-from ganboard.app.web import api
+from ganboard.app.web import api, downloads
 
-APP = Starlette(routes=api.ROUTES)
+APP = Starlette(routes=[*downloads.ROUTES, *api.ROUTES])
 
 
 @dataclass
