@@ -63,10 +63,10 @@ def _trained(
     text = own.metric.summary.format(own.value)
     others = [one.value for one in measured if one.alike == own.alike and one is not own]
     if len(others) < FEWEST:
-        few = plural(len(others), "other version") if others else "no other version"
+        few = f"Only {plural(len(others), 'other version')}" if others else "No other version"
         were = "was" if len(others) < 2 else "were"
-        return Standing(text, f"{own.basis} {few.capitalize()} {were} measured alike, which is too"
-                        " few for a rank.")  # fmt: skip
+        too_few = f"{few} {were} measured alike: too few for a rank."
+        return Standing(text, f"{own.basis} {too_few}")
     worse = sum(value > own.value for value in others)
     better = f"better than {share(worse / len(others))} of {len(others)} others"
     return Standing(

@@ -43,7 +43,7 @@ def test_a_rank_needs_enough_others_that_were_measured_alike(context: Context) -
     for fid in (6.3, 8.0, 9.0):
         register(context, fid)
     assert said(context)[1].short == "FID (classifier) 6.30"
-    assert "2 other versions were measured alike" in said(context)[1].sentences
+    assert "Only 2 other versions were measured alike" in said(context)[1].sentences
     register(context, 5.0)
     register(context, 1.0, data="e" * 64)  # of other data
     register(context, 1.0, data=None)
