@@ -52,7 +52,7 @@ MAX_THUMBNAIL = 512
 FOREVER = "private, max-age=31536000, immutable"
 A_WHILE = "private, max-age=3600"
 _EPOCH = re.compile(r"-?\d{1,9}", re.ASCII)
-_packing = BoundedSemaphore(2)  # ZIP files that are made at once
+_packing = BoundedSemaphore(2)  # files that are made at once
 
 logger = logging.getLogger(__name__)
 Respond = Callable[[Request], Response]
@@ -124,13 +124,13 @@ def list_runs(context: Context, request: Request) -> Response:
 @responding
 def one_run(context: Context, request: Request) -> Response:
     """A run with its epochs and evaluations, as `ganboard show --json` prints it."""
-    return responses.json(live_document(context, _run(context, request)))
+    return responses.json(live_document(context, run_of(context, request)))
 
 
 @responding
 def table(context: Context, request: Request) -> Response:
     """One of TABLES as CSV, sent while it is read."""
-    run, name = _run(context, request), request.path_params["table"]
+    run, name = run_of(context, request), request.path_params["table"]
     if name not in TABLES:
         raise UnknownRun(f"There is no table {name[:40]!r}: choose from {', '.join(TABLES)}.")
     return StreamingResponse(
@@ -148,7 +148,7 @@ def grid(context: Context, request: Request) -> Response:
     With the `attempt` that drew it the address means one picture for good, and may be kept; a
     thumbnail may be kept for a while.
     """
-    run, asked = _run(context, request), request.path_params["epoch"]
+    run, asked = run_of(context, request), request.path_params["epoch"]
     if not _EPOCH.fullmatch(asked):
         raise BadRequest(f"{asked[:40]!r} is not an epoch: write a whole number.")
     scale = number(request.query_params.get("scale", "1"), "scale", 1, MAX_SCALE)
@@ -172,21 +172,21 @@ def grid(context: Context, request: Request) -> Response:
 @responding
 def everything(context: Context, request: Request) -> Response:
     """What `ganboard export` writes, as a ZIP file."""
-    run = _run(context, request)
+    run = run_of(context, request)
     return packed(lambda path: export_zip(context, run, path), f"{run.id}.zip")
 
 
 @responding
 def model(context: Context, request: Request) -> Response:
     """The newest checkpoint with a text on how to load it, as a ZIP file."""
-    run = _run(context, request)
+    run = run_of(context, request)
     return packed(lambda path: model_zip(context, run, path), f"{run.id}-model.zip")
 
 
 @responding
 def log(context: Context, request: Request) -> Response:
     """The log as it is now, sent while it is read."""
-    run = _run(context, request)
+    run = run_of(context, request)
     path = context.settings.log_path(run.id)
     try:
         file = open_inside(path.parent, path.name)
@@ -204,7 +204,8 @@ def nothing(context: Context, request: Request) -> Response:
     raise UnknownRun("Not found: start with /api/runs.")
 
 
-def _run(context: Context, request: Request) -> Run:
+def run_of(context: Context, request: Request) -> Run:
+    """The run that an address names. Raises UnknownRun."""
     asked = request.path_params["run"]
     if not is_id(asked):
         raise UnknownRun(f"{asked[:40]!r} is not the id of a run: ids are letters and digits.")
@@ -218,10 +219,12 @@ def number(text: str, name: str, low: int, high: int) -> int:
     return int(text)
 
 
-def packed(pack: Callable[[Path], None], name: str) -> Response:
+def packed(
+    pack: Callable[[Path], None], name: str, media_type: str = "application/zip"
+) -> Response:
     """The file that `pack` makes, which is gone once it was sent."""
     if not _packing.acquire(blocking=False):
-        raise Busy("Two ZIP files are already being created. Try again shortly.")
+        raise Busy("Two files are already being created. Try again shortly.")
     folder = tempfile.TemporaryDirectory(prefix="ganboard-", ignore_cleanup_errors=True)
     try:
         path = Path(folder.name, name)
@@ -233,7 +236,7 @@ def packed(pack: Callable[[Path], None], name: str) -> Response:
         _packing.release()
     return FileResponse(
         path,
-        media_type="application/zip",
+        media_type=media_type,
         headers=responses.named(name),
         background=BackgroundTask(folder.cleanup),
     )

@@ -114,8 +114,10 @@ class AtCheckpoint:
 
 def at_checkpoints(engine: Engine, run_ids: Sequence[str]) -> list[AtCheckpoint]:
     """The finite metrics of these runs after the epochs whose checkpoints are stored."""
+    where: list[Any] = [Checkpoint.run_id, Checkpoint.step, Checkpoint.epoch]
+    what: list[Any] = [Metric.name, Metric.value]
     found = (
-        select(Checkpoint.run_id, Checkpoint.step, Checkpoint.epoch, Metric.name, Metric.value)
+        select(*where, *what)
         .join(Run, col(Run.id) == Checkpoint.run_id)
         .join(
             Metric,

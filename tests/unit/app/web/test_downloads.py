@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 
+import pytest
 from PIL import Image
 
+from ganboard.db.models import Run
 from ganboard.worker.context import Context
 from ganboard.worker.registry import versions as models
 from tests.ui.test_models import stored
@@ -38,3 +41,13 @@ def test_what_is_not_there_is_refused(context: Context) -> None:
     models.remove(context, version)
     assert "There is no version" in refused(f"/api/models/{version.id}.zip", 404)
     assert "There is no version" in refused("/api/models/etc.png", 404)
+
+
+def test_a_run_is_reported(context: Context, make_run: Callable[..., Run]) -> None:
+    run = make_run()
+    answer = get(f"/api/runs/{run.id}/report.html")
+    assert f'filename="{run.id}-report.html"' in answer.headers["content-disposition"]
+    assert b"Repeat it" in answer.body
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PATH", "")
+        assert "No Chromium or Chrome was found" in refused(f"/api/runs/{run.id}/report.pdf", 503)
