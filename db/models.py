@@ -411,6 +411,25 @@ class SystemSample(SQLModel, table=True):
     gpu_memory_bytes: float | None = Field(default=None, sa_type=Real)
 
 
+class UsageSample(SQLModel, table=True):
+    """What one process of a run, or one device of its machine, used at one moment. What could not
+    be read is None, and `note` says why."""
+
+    __tablename__ = "usage_sample"
+
+    run_id: str = _of_run(primary_key=True)
+    at: datetime = Field(primary_key=True)
+    name: str = Field(primary_key=True, sa_type=Text)  # such as "Rank 1" or "GPU 0"
+    attempt: int
+    pid: int | None = None  # None: a device
+    cpu_percent: float | None = Field(default=None, sa_type=Real)  # 100: one core
+    rss_bytes: float | None = Field(default=None, sa_type=Real)
+    gpu_percent: float | None = Field(default=None, sa_type=Real)
+    gpu_memory_bytes: float | None = Field(default=None, sa_type=Real)
+    watts: float | None = Field(default=None, sa_type=Real)  # of a device
+    note: str | None = Field(default=None, sa_type=Text)
+
+
 class ModelVersion(SQLModel, table=True):
     """A generator registered under a name; its files are below HOME/models/ID. It is kept when its
     run is deleted; version numbers are not reused."""
