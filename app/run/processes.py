@@ -19,8 +19,8 @@ COLUMNS = (
 )  # fmt: skip
 HOW = (
     "Sampled every 15 s on the machine of the first trainer process; those on other machines are"
-    " not sampled. 100 % of CPU is one core. Input threads belong to the trainer's process. Power is"
-    " a device's, other programs included: no counter divides it by process."
+    " not sampled. 100 % of CPU is one core. Input threads belong to the trainer's process. Power"
+    " is a device's, other programs included: no counter divides it by process."
 )
 
 

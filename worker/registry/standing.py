@@ -22,6 +22,7 @@ from ganboard.worker.registry import lineage
 from ganboard.worker.registry.output import quality as summary
 
 FEWEST = 3  # other versions: a rank among fewer says nothing
+ENOUGH = 10  # of them for a percentage
 EVALUATE = "Evaluate its run, which takes the checkpoint of this epoch if that is stored."
 
 
@@ -68,7 +69,12 @@ def _trained(
         too_few = f"{few} {were} measured alike: too few for a rank."
         return Standing(text, f"{own.basis} {too_few}")
     worse = sum(value > own.value for value in others)
-    better = f"better than {share(worse / len(others))} of {len(others)} others"
+    if worse == len(others):
+        better = f"the best of {len(others) + 1}"
+    elif len(others) < ENOUGH:
+        better = f"better than {worse} of {len(others)} others"
+    else:
+        better = f"better than {share(worse / len(others))} of {len(others)} others"
     return Standing(
         f"{text}, {better}",
         f"{own.basis} It is better than {worse} of the {len(others)} other versions that were"
@@ -81,10 +87,13 @@ def _quantized(version: ModelVersion, called: Mapping[str, str]) -> Standing:
     worse = version.quality.get("percent_worse")
     if worse is None:
         return Standing(summary(version.quality), f"Made of {parent}; not compared with it.")
-    text = f"{abs(worse):.1f} % {'worse' if worse >= 0 else 'better'} than {parent}"
+    if abs(worse) < 0.05:
+        text = f"as good as {parent}"
+    else:
+        text = f"{abs(worse):.1f} % {'worse' if worse > 0 else 'better'} than {parent}"
     return Standing(
         text,
-        f"{text} by the model's metric, for the same inputs: {summary(version.quality)}. Measured"
+        f"{text[0].upper()}{text[1:]} by the model's metric, for the same inputs: {summary(version.quality)}. Measured"
         " when it was quantized.",
     )
 

@@ -48,13 +48,20 @@ def test_a_rank_needs_enough_others_that_were_measured_alike(context: Context) -
     register(context, 1.0, data="e" * 64)  # of other data
     register(context, 1.0, data=None)
     found = said(context)
-    assert found[1].short == "FID (classifier) 6.30, better than 67 % of 3 others"
+    assert found[1].short == "FID (classifier) 6.30, better than 2 of 3 others"
+    assert found[4].short == "FID (classifier) 5.00, the best of 4"
     assert found[1].sentences == (
         "FID (classifier) after epoch 3 on digits, from up to 200 generated and as many real"
         " images. It is better than 2 of the 3 other versions that were measured alike."
     )
     assert "No other version was measured alike" in found[5].sentences
     assert "No other version was measured alike" in found[6].sentences
+
+
+def test_a_share_needs_ten_others(context: Context) -> None:
+    for place in range(11):
+        register(context, 2.0 + place)
+    assert said(context)[3].short == "FID (classifier) 4.00, better than 80 % of 10 others"
 
 
 def test_a_version_without_an_evaluation_takes_that_of_its_run(context: Context) -> None:
