@@ -91,11 +91,9 @@ def _quantized(version: ModelVersion, called: Mapping[str, str]) -> Standing:
         text = f"as good as {parent}"
     else:
         text = f"{abs(worse):.1f} % {'worse' if worse > 0 else 'better'} than {parent}"
-    return Standing(
-        text,
-        f"{text[0].upper()}{text[1:]} by the model's metric, for the same inputs: {summary(version.quality)}. Measured"
-        " when it was quantized.",
-    )
+    how = f"by the model's metric, for the same inputs: {summary(version.quality)}."
+    measured = "Measured when it was quantized."
+    return Standing(text, f"{text[0].upper()}{text[1:]} {how} {measured}")
 
 
 def _measured(context: Context, version: ModelVersion) -> _Measured | None:
