@@ -147,9 +147,15 @@ def step_param() -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else None
 
 
-def open_playground(run_id: str) -> NoReturn:
-    """Go and draw with a run's generator."""
-    st.switch_page(PLAYGROUND_PAGE, query_params={"run": run_id})
+def open_playground(run_id: str, step: int | None = None) -> NoReturn:
+    """Go and draw with a run's generator, of the checkpoint of `step` if one is given."""
+    asked = {"run": run_id} | ({} if step is None else {"step": str(step)})
+    st.switch_page(PLAYGROUND_PAGE, query_params=asked)
+
+
+def open_model(version_id: str) -> NoReturn:
+    """Go to a version of a model."""
+    st.switch_page(MODELS_PAGE, query_params={"model": version_id})
 
 
 def open_runs() -> NoReturn:

@@ -190,7 +190,7 @@ class Request(SQLModel, table=True):
     )
 
     id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
-    # `surface`, `prediction`, `evaluation`, or a kind of image request
+    # one that `db.requests` names, or a kind of image request
     kind: str = Field(sa_type=Text)
     run_id: str = _of_run()
     others: list[str] = Field(default_factory=list, sa_type=Json)  # further runs on a surface
@@ -421,6 +421,25 @@ class SystemSample(SQLModel, table=True):
     memory_percent: float = Field(sa_type=Real)  # of the whole machine
     gpu_percent: float | None = Field(default=None, sa_type=Real)
     gpu_memory_bytes: float | None = Field(default=None, sa_type=Real)
+
+
+class UsageSample(SQLModel, table=True):
+    """What one process of a run, or one device of its machine, used at one moment. What could not
+    be read is None, and `note` says why."""
+
+    __tablename__ = "usage_sample"
+
+    run_id: str = _of_run(primary_key=True)
+    at: datetime = Field(primary_key=True)
+    name: str = Field(primary_key=True, sa_type=Text)  # such as "Rank 1" or "GPU 0"
+    attempt: int
+    pid: int | None = None  # None: a device
+    cpu_percent: float | None = Field(default=None, sa_type=Real)  # 100: one core
+    rss_bytes: float | None = Field(default=None, sa_type=Real)
+    gpu_percent: float | None = Field(default=None, sa_type=Real)
+    gpu_memory_bytes: float | None = Field(default=None, sa_type=Real)
+    watts: float | None = Field(default=None, sa_type=Real)  # of a device
+    note: str | None = Field(default=None, sa_type=Text)
 
 
 class ModelVersion(SQLModel, table=True):

@@ -1,6 +1,7 @@
 """Requests to stored runs: a page or a command asks, a process claims the row and answers into it.
 The inference worker (worker/requests/inference_worker.py) generates images for the playground; the
-analysis worker (worker/requests/analysis.py) computes surfaces, predictions and evaluations."""
+analysis worker (worker/requests/analysis.py) computes surfaces, predictions and evaluations, and
+registers versions of models."""
 
 from __future__ import annotations
 
@@ -22,6 +23,8 @@ from ganboard.db.models import ENDED, Checkpoint, Request, Run
 SURFACE = "surface"
 PREDICTION = "prediction"
 EVALUATION = "evaluation"  # of the stored checkpoints; the results are in the table `quality`
+REGISTRATION = "registration"  # of a checkpoint as a version of a model, which has the request's id
+QUANTIZATION = "quantization"  # of a version of a model, likewise
 ABANDONED_SECONDS = 30.0  # without a heartbeat: the process that claimed it is dead
 MAX_TRIES = 2
 MAX_RUNS = 8  # on one surface
@@ -39,8 +42,9 @@ class Queue:
 
 
 _ANALYSES = (SURFACE, PREDICTION)
+_MODELS = (REGISTRATION, QUANTIZATION)
 IMAGES = Queue(
-    col(Request.kind).not_in((*_ANALYSES, EVALUATION)),
+    col(Request.kind).not_in((*_ANALYSES, *_MODELS, EVALUATION)),
     "100 requests for images are already waiting. Try again shortly.",
     max_waiting=100,
     shared=False,
@@ -61,6 +65,19 @@ EVALUATIONS = Queue(
     shared=True,
     kept_seconds=None,
 )
+# short and asked for by who looks on: not behind the surfaces
+MODELS = Queue(
+    col(Request.kind).in_(_MODELS),
+    "20 registrations and quantizations are already waiting. Try again when some are finished.",
+    max_waiting=20,
+    shared=True,
+    kept_seconds=None,
+)
+_QUEUES = {
+    **dict.fromkeys(_ANALYSES, ANALYSES),
+    **dict.fromkeys(_MODELS, MODELS),
+    EVALUATION: EVALUATIONS,
+}
 
 _UNANSWERED = col(Request.answered_at).is_(None)
 
@@ -80,7 +97,7 @@ def ask(
     """
     if not 1 <= len(run_ids) <= MAX_RUNS:
         raise NotAllowed(f"A surface supports 1 to {MAX_RUNS} runs, not {len(run_ids)}.")
-    queue = EVALUATIONS if kind == EVALUATION else ANALYSES if kind in _ANALYSES else IMAGES
+    queue = _QUEUES.get(kind, IMAGES)
     asked = Request(
         kind=kind, run_id=run_ids[0], others=list(run_ids[1:]), step=step, options=dict(options)
     )
@@ -198,6 +215,15 @@ def of_runs(
             for one in session.exec(wanted)
             if one.others == list(run_ids[1:]) and (options is None or one.options == dict(options))
         ]
+
+
+def of_models(engine: Engine, run_ids: Sequence[str] | None = None) -> list[Request]:
+    """Registrations and quantizations of these runs, or of all, newest first."""
+    wanted = select(Request).where(MODELS.contains).order_by(col(Request.asked_at).desc())
+    if run_ids is not None:
+        wanted = wanted.where(col(Request.run_id).in_(run_ids))
+    with reading(engine) as session:
+        return list(session.exec(wanted))
 
 
 def newest_evaluations(engine: Engine, run_ids: Sequence[str] | None = None) -> dict[str, Request]:

@@ -1,22 +1,26 @@
-"""Models: registered versions of generators, what they make, and which one an alias means."""
+"""Models: registered versions of generators, what they make, how good they are, and what can be
+done with them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from ganboard.app import auth, errors, navigation
-from ganboard.db import versions
+from ganboard.app import errors, navigation
+from ganboard.app.models import actions, table
+from ganboard.app.models.table import called
+from ganboard.db import requests, versions
 from ganboard.db.models import ModelVersion
 from ganboard.db.runs import queries
 from ganboard.gan.quality.declared import QUALIFIED
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
+from ganboard.worker.registry import standing
 from ganboard.worker.registry import versions as models
-from ganboard.worker.registry.output import quality
+from ganboard.worker.registry.standing import Standing
 
 FULL = "_full"
 LABELS = {
@@ -30,6 +34,7 @@ LABELS = {
     **{metric.compared_as: metric.label for metric in QUALIFIED.values()},
 }
 LINEAGE = ("run_id", "attempt", "epoch", "step", "checkpoint", "data", "commit")
+OFFERED = 5  # runs, where there is no model yet
 
 
 def render() -> None:
@@ -37,43 +42,50 @@ def render() -> None:
     st.title("Models", anchor=False)
     found, aliases = versions.listed(context.engine), versions.aliases(context.engine)
     if not found:
-        st.info(
-            "A model is the generator of a finished run, registered under a name with numbered"
-            " versions. `ganboard models add latest --name digits` registers that of the newest"
-            " run.",
-            icon=":material/deployed_code:",
+        _none(context)
+        actions.report_outcome()
+        return
+    standings = standing.standings(context, found)
+    runs = queries.get_runs(context.engine, list({one.run_id for one in found}))
+    clicked = table.show(found, aliases, standings, {one.id: one.name for one in runs})
+    if clicked is not None:
+        st.query_params["model"] = clicked
+    chosen = _chosen(found, aliases)
+    if chosen is not None:
+        _details(context, chosen, aliases.get(chosen.id, []), standings[chosen.id])
+    actions.report_outcome()
+
+
+def _none(context: Context) -> None:
+    """What a model is, and the runs that one can be made of."""
+    st.info(
+        "No model is registered yet. A model is the generator of a finished run under a name with"
+        " numbered versions: it stays when the run is deleted, and can be aliased, quantized,"
+        " downloaded and served. Register one in the tab Model of a run, or with `ganboard models"
+        " add latest --name digits`.",
+        icon=":material/deployed_code:",
+    )
+    able = [
+        run
+        for run in requests.drawable_runs(context.engine, limit=50)
+        if run.status in ("finished", "stopped") and not run.external
+    ][:OFFERED]
+    if not able:
+        st.markdown("There is no finished run with a checkpoint. Train one first.")
+        st.page_link(navigation.LAUNCH_PAGE, label="Launch a run", icon=":material/rocket_launch:")
+        return
+    st.markdown("**Runs to register**")
+    for run in able:
+        st.page_link(
+            navigation.RUN_PAGE,
+            label=formatting.escape(formatting.shorten(run.name)),
+            icon=":material/show_chart:",
+            query_params={"run": run.id, "view": "Model"},
         )
-        return
-    sizes = [one.size for one in found]
-    rows = [_row(one, aliases.get(one.id, []), sizes) for one in found]
-    made = st.column_config.DatetimeColumn(format="distance")
-    st.dataframe(pd.DataFrame(rows), hide_index=True, key="versions", column_config={"Made": made})
-    chosen = _choose(found)
-    if chosen is None:
-        return
-    left, right = st.columns(2)
-    with left, errors.sentences():
-        _pictures(context, chosen)
-        _alias(context, chosen, aliases.get(chosen.id, []))
-    with right, errors.sentences():
-        _facts(context, chosen)
 
 
-def _row(version: ModelVersion, aliases: list[str], sizes: list[int]) -> dict[str, Any]:
-    return {
-        "Model": version.name,
-        "Version": version.version,
-        "Aliases": ", ".join(aliases),
-        "Network": version.model,
-        "Weights": version.variant,
-        "Size": formatting.size(version.size, sizes),
-        "Quality": quality(version.quality),
-        "Run": f"{version.run_id}, epoch {version.epoch}",
-        "Made": version.created_at,
-    }
-
-
-def _choose(found: Sequence[ModelVersion]) -> ModelVersion | None:
+def _chosen(found: Sequence[ModelVersion], aliases: Mapping[str, list[str]]) -> ModelVersion | None:
+    """The version of the address, else one with an alias, else the first."""
     by_id = {one.id: one for one in found}
     asked = navigation.model_param()
     if asked is not None and asked not in by_id:
@@ -82,16 +94,23 @@ def _choose(found: Sequence[ModelVersion]) -> ModelVersion | None:
             icon=":material/search_off:",
         )
         return None
-    st.session_state["version_shown"] = asked or found[0].id
-    current = st.selectbox(
-        "Version",
-        list(by_id),
-        format_func=lambda one: f"{by_id[one].name}:{by_id[one].version} ({by_id[one].variant})",
-        key="version_shown",
-        on_change=lambda: st.query_params.__setitem__("model", st.session_state["version_shown"]),
-        width=320,
-    )
-    return by_id[current]
+    return by_id[asked] if asked else next((one for one in found if one.id in aliases), found[0])
+
+
+def _details(
+    context: Context, version: ModelVersion, aliases: Sequence[str], said: Standing
+) -> None:
+    badges = "".join(f" :blue-badge[{formatting.escape(alias)}]" for alias in aliases)
+    st.subheader(f"{formatting.escape(called(version))} {badges}", anchor=False)
+    actions.bar(context, version, aliases, of_run=False)
+    left, right = st.columns(2, gap="medium")
+    with left, errors.sentences():
+        st.markdown(f"**{formatting.escape(said.short)}**")
+        st.caption(formatting.escape(said.sentences))
+        _pictures(context, version)
+        st.caption(f"Serve it over HTTP: `ganboard serve {called(version)}`")
+    with right, errors.sentences():
+        _facts(context, version)
 
 
 def _pictures(context: Context, version: ModelVersion) -> None:
@@ -99,25 +118,8 @@ def _pictures(context: Context, version: ModelVersion) -> None:
     parent = versions.get(context.engine, version.parent_id) if version.parent_id else None
     for one in (version, parent):
         if one is not None and one.removed_at is None and (png := models.picture(context, one)):
-            caption = f"{one.name}:{one.version} in {one.variant}"
+            caption = f"{called(one)} in {one.variant}"
             st.image(png, width="stretch", caption=formatting.escape(caption), alt=caption)
-
-
-def _alias(context: Context, version: ModelVersion, aliases: list[str]) -> None:
-    called = f"{version.name}:{version.version}"
-    less = (
-        f"; `ganboard models quantize {called} --to int8` reduces its size to a quarter"
-        if version.parent_id is None
-        else ""
-    )
-    st.caption(formatting.sentence(f"`ganboard serve {called}` serves it over HTTP{less}."))
-    with st.form("alias", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        word = st.text_input(
-            "Alias", placeholder=aliases[0] if aliases else "production", max_chars=32, width=240
-        )
-        if st.form_submit_button("Set", **auth.writer("Points the alias to this version")):
-            versions.alias(context.engine, version, word.strip())
-            st.rerun()
 
 
 def _facts(context: Context, version: ModelVersion) -> None:
@@ -134,36 +136,25 @@ def _facts(context: Context, version: ModelVersion) -> None:
         if not name.endswith(FULL)
     ]
     if rows:
-        st.dataframe(
-            pd.DataFrame(rows, columns=["Metric", "This version", "Full version"]),
-            hide_index=True,
-            key="metrics",
-        )
-    st.dataframe(
-        pd.DataFrame(
-            [(name.replace("_", " "), str(value)) for name, value in details.items()],
-            columns=["Lineage", ""],
-        ),
-        hide_index=True,
-        key="lineage",
-    )
-    if queries.get_run(context.engine, version.run_id) is not None:
-        st.page_link(
-            navigation.RUN_PAGE,
-            label="Its run",
-            icon=":material/show_chart:",
-            query_params={"run": version.run_id},
-        )
+        named = ["Metric", "This version", "Full version"]
+        measured = pd.DataFrame(rows, columns=named)
+        shown = measured if version.parent_id else measured[named[:2]]
+        st.dataframe(shown, hide_index=True, key="metrics")
+    st.dataframe(_lineage(details), hide_index=True, key="lineage")
+
+
+def _lineage(details: Mapping[str, Any]) -> pd.DataFrame:
+    rows = [
+        (name.replace("_", " "), "not recorded" if value is None else str(value))
+        for name, value in details.items()
+    ]
+    return pd.DataFrame(rows, columns=["Lineage", ""])
 
 
 def _figure(name: str, value: float | None) -> str:
-    return (
-        ""
-        if value is None
-        else formatting.size(value)
-        if name.endswith("bytes")
-        else f"{value:.4g}"
-    )
+    if value is None:
+        return ""
+    return formatting.size(value) if name.endswith("bytes") else f"{value:.4g}"
 
 
 render()

@@ -1,7 +1,8 @@
 """The latent playground: draw with a stored generator, walk between two images, and look at the
 training images nearest to them.
 
-The address says everything: run, step of the checkpoint, seed, and which images are picked.
+The address says everything: run, step of the checkpoint, seed, and which images are picked. Without
+a run it opens on the best model, and says why (`app.playground.opening`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ganboard.app import auth, navigation
-from ganboard.app.playground import picks, views
+from ganboard.app.playground import opening, picks, views
 from ganboard.app.playground.views import Chosen
 from ganboard.db import requests
 from ganboard.db.models import ENDED, Checkpoint, Run
@@ -49,6 +50,7 @@ def page() -> None:
             ),
         )
         conditions = _conditions(run)
+    opening.explain(run.id, checkpoint.step)
     if asked not in (None, checkpoint.step):
         st.info(
             f"There is no checkpoint of step {asked:,}, since the run keeps its"
@@ -104,8 +106,8 @@ def _class(run: Run) -> dict[str, float | int]:
 
 
 def choose_run(context: Context) -> Run | None:
-    """The run of the address, or the newest one with a checkpoint; None, with a message, if there
-    is none."""
+    """The run of the address, or the best one with a checkpoint; None, with a message, if there is
+    none."""
     offered = {
         run.id: run for run in requests.drawable_runs(context.engine, limit=OFFERED) if _draws(run)
     }
@@ -116,7 +118,8 @@ def choose_run(context: Context) -> Run | None:
     elif "run" in st.query_params or not offered:
         _nothing(named, offered)
         return None
-    st.session_state["playground_run"] = chosen = named.id if named else next(iter(offered))
+    chosen = named.id if named else opening.choose(context, offered)
+    st.session_state["playground_run"] = chosen
     st.query_params["run"] = chosen
     st.selectbox(
         "Run",
@@ -223,7 +226,7 @@ def _nothing(named: Run | None, offered: dict[str, Run]) -> None:
         st.page_link(navigation.LAUNCH_PAGE, label="Launch a run", icon=":material/rocket_launch:")
     if offered:
         st.page_link(
-            navigation.PLAYGROUND_PAGE, label="Use the newest run", icon=":material/palette:"
+            navigation.PLAYGROUND_PAGE, label="Use the best run", icon=":material/palette:"
         )
 
 

@@ -28,7 +28,7 @@ from ganboard.app.run import (
     timings,
     wall,
 )
-from ganboard.app.run.requested import prediction, surface
+from ganboard.app.run.requested import model, prediction, surface
 from ganboard.app.runs import trash as trash_actions
 from ganboard.app.theme import style
 from ganboard.db.models import ENDED, Run
@@ -96,6 +96,7 @@ VIEWS = {
     "Log": View(log_tab.draw, log_tab.controls),
     "Events": View(lambda c, r, o: records.draw_events(c, r)),
     "Config": View(lambda c, r, o: records.draw_config(c, r)),
+    "Model": View(below=lambda c, r, o: model.show(c, r)),
     "Notes": View(controls=notes.show),
 }
 

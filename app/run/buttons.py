@@ -12,6 +12,7 @@ from ganboard.db.models import ACTIVE, ENDED, Run
 from ganboard.gan.config import has_latent_space
 from ganboard.gan.settings import registry
 from ganboard.worker.context import Context
+from ganboard.worker.reports import pdf
 from ganboard.worker.submission import submit
 
 DOWNLOADS = {
@@ -118,6 +119,24 @@ def show(context: Context, run: Run) -> None:
                 )
             )
         with st.popover(
+            "Report",
+            icon=":material/summarize:",
+            help="Settings, machine, curves, images, events and diagnosis as one file.",
+        ):
+            _report(run)
+        with st.popover(
             "Config", icon=":material/data_object:", help="The stored configuration as JSON."
         ):
             st.code(orjson.dumps(run.config, option=orjson.OPT_INDENT_2).decode(), language="json")
+
+
+def _report(run: Run) -> None:
+    """The report as HTML, and as PDF where a browser can print it."""
+    address = f"/api/runs/{run.id}/report"
+    printed = (
+        f"- [PDF]({address}.pdf) :gray[takes some seconds]"
+        if pdf.browser()
+        else "- PDF: :gray[open the HTML report and press Print / save as PDF]"
+    )
+    st.markdown(f"- [HTML]({address}.html) :gray[one file that needs no network]\n{printed}")
+    st.code(f"ganboard report {run.id} --html report.html --pdf report.pdf", language=None)

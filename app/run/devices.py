@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 from sqlalchemy import Engine
 
+from ganboard.app.run import processes
 from ganboard.app.widgets.live_plotly import live_plotly
 from ganboard.db.models import Run
 from ganboard.gan.config import RunConfig
@@ -46,7 +47,9 @@ def lines(engine: Engine, config: RunConfig, preset: str) -> None:
 
 
 def draw(engine: Engine, run: Run, target: str | None) -> None:
-    """The tab Devices of a run."""
+    """The tab Devices of a run: what its processes and devices used, then rehearsals."""
+    processes.draw(engine, run)
+    st.markdown("**Devices that are not here**")
     found = of_config(engine, run.config)
     if not found:
         st.caption("No rehearsal with these settings is stored. Compile the step for others with")

@@ -26,7 +26,7 @@ from starlette.routing import Route
 
 from ganboard.app.navigation import context
 from ganboard.app.web import responses
-from ganboard.db.errors import BadSearch, UnknownRun
+from ganboard.db.errors import BadSearch, UnknownRun, UnknownVersion
 from ganboard.db.ids import is_id
 from ganboard.db.models import STATUSES, Run
 from ganboard.db.runs import listing, queries, search
@@ -52,7 +52,7 @@ MAX_THUMBNAIL = 512
 FOREVER = "private, max-age=31536000, immutable"
 A_WHILE = "private, max-age=3600"
 _EPOCH = re.compile(r"-?\d{1,9}", re.ASCII)
-_packing = BoundedSemaphore(2)  # ZIP files that are made at once
+_packing = BoundedSemaphore(2)  # files that are made at once
 
 logger = logging.getLogger(__name__)
 Respond = Callable[[Request], Response]
@@ -75,7 +75,7 @@ def responding(respond: Callable[[Context, Request], Response]) -> Respond:
             return respond(context(), request)
         except (BadRequest, BadSearch) as error:
             return responses.error(400, str(error))
-        except (UnknownRun, ExportFailed) as error:
+        except (UnknownRun, UnknownVersion, ExportFailed) as error:
             return responses.error(404, str(error))
         except (Busy, *CLEAR_ERRORS) as error:
             return responses.error(503, str(error))
@@ -165,7 +165,7 @@ def grid(context: Context, request: Request) -> Response:
         "X-Content-Type-Options": "nosniff",
     }
     return Response(
-        png if height is None else _reduced(png, highest), media_type="image/png", headers=headers
+        png if height is None else reduced(png, highest), media_type="image/png", headers=headers
     )
 
 
@@ -173,14 +173,14 @@ def grid(context: Context, request: Request) -> Response:
 def everything(context: Context, request: Request) -> Response:
     """What `ganboard export` writes, as a ZIP file."""
     run = run_of(context, request)
-    return _packed(lambda path: export_zip(context, run, path), f"{run.id}.zip")
+    return packed(lambda path: export_zip(context, run, path), f"{run.id}.zip")
 
 
 @responding
 def model(context: Context, request: Request) -> Response:
     """The newest checkpoint with a text on how to load it, as a ZIP file."""
     run = run_of(context, request)
-    return _packed(lambda path: model_zip(context, run, path), f"{run.id}-model.zip")
+    return packed(lambda path: model_zip(context, run, path), f"{run.id}-model.zip")
 
 
 @responding
@@ -205,6 +205,7 @@ def nothing(context: Context, request: Request) -> Response:
 
 
 def run_of(context: Context, request: Request) -> Run:
+    """The run that an address names. Raises UnknownRun."""
     asked = request.path_params["run"]
     if not is_id(asked):
         raise UnknownRun(f"{asked[:40]!r} is not the id of a run: ids are letters and digits.")
@@ -212,15 +213,18 @@ def run_of(context: Context, request: Request) -> Run:
 
 
 def number(text: str, name: str, low: int, high: int) -> int:
+    """A whole number of an address. Raises BadRequest."""
     if not (text.isascii() and text.isdigit() and len(text) < 10 and low <= int(text) <= high):
         raise BadRequest(f"{name}={text[:40]!r} is not a whole number from {low} to {high}.")
     return int(text)
 
 
-def _packed(pack: Callable[[Path], None], name: str) -> Response:
+def packed(
+    pack: Callable[[Path], None], name: str, media_type: str = "application/zip"
+) -> Response:
     """The file that `pack` makes, which is gone once it was sent."""
     if not _packing.acquire(blocking=False):
-        raise Busy("Two ZIP files are already being created. Try again shortly.")
+        raise Busy("Two files are already being created. Try again shortly.")
     folder = tempfile.TemporaryDirectory(prefix="ganboard-", ignore_cleanup_errors=True)
     try:
         path = Path(folder.name, name)
@@ -232,7 +236,7 @@ def _packed(pack: Callable[[Path], None], name: str) -> Response:
         _packing.release()
     return FileResponse(
         path,
-        media_type="application/zip",
+        media_type=media_type,
         headers=responses.named(name),
         background=BackgroundTask(folder.cleanup),
     )
@@ -247,7 +251,8 @@ def _enlarged(png: bytes, factor: int) -> bytes:
     return buffer.getvalue()
 
 
-def _reduced(png: bytes, height: int) -> bytes:
+def reduced(png: bytes, height: int) -> bytes:
+    """A thumbnail of at most `height` pixels."""
     with Image.open(io.BytesIO(png), formats=["PNG"]) as image:
         buffer = io.BytesIO()
         image.thumbnail((image.width, height))

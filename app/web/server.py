@@ -20,7 +20,17 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.state import SafeSessionState
 
 from ganboard.app import auth, errors
-from ganboard.app.web import api, clicks, health, index, metrics, reports, stale_ticks, strips
+from ganboard.app.web import (
+    api,
+    clicks,
+    downloads,
+    health,
+    index,
+    metrics,
+    reports,
+    stale_ticks,
+    strips,
+)
 from ganboard.app.web.security_headers import SecurityHeaders
 from ganboard.app.web.unknown import UnknownPages
 from ganboard.db.settings import Settings
@@ -62,6 +72,7 @@ app = st.App(
         *metrics.ROUTES,
         *reports.ROUTES,  # before those that only read
         *strips.ROUTES,
+        *downloads.ROUTES,
         *api.ROUTES,
     ],
     middleware=[Middleware(SecurityHeaders), Middleware(UnknownPages)],

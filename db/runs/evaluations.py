@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Engine, func
+from sqlalchemy import Engine, and_, func
 from sqlmodel import col, select
 
 from ganboard.db.engine import reading, writing
@@ -98,6 +99,38 @@ def add(
             f"Evaluated on request, from the checkpoint of epoch {epoch}.",
         )
     return True
+
+
+@dataclass(frozen=True)
+class AtCheckpoint:
+    """A metric of an epoch whose checkpoint is stored."""
+
+    run_id: str
+    step: int
+    epoch: int
+    name: str
+    value: float
+
+
+def at_checkpoints(engine: Engine, run_ids: Sequence[str]) -> list[AtCheckpoint]:
+    """The finite metrics of these runs after the epochs whose checkpoints are stored."""
+    where: list[Any] = [Checkpoint.run_id, Checkpoint.step, Checkpoint.epoch]
+    what: list[Any] = [Metric.name, Metric.value]
+    found = (
+        select(*where, *what)
+        .join(Run, col(Run.id) == Checkpoint.run_id)
+        .join(
+            Metric,
+            and_(col(Metric.run_id) == Checkpoint.run_id, col(Metric.epoch) == Checkpoint.epoch),
+        )
+        .where(
+            col(Checkpoint.run_id).in_(run_ids),
+            Checkpoint.step == Checkpoint.epoch * Run.steps_per_epoch,  # type: ignore[operator]
+        )
+    )
+    with reading(engine) as session:
+        rows = [AtCheckpoint(*row) for row in session.execute(found)]
+    return [row for row in rows if math.isfinite(row.value)]
 
 
 def lowest(engine: Engine, run_ids: Sequence[str], metric: str) -> dict[str, float]:

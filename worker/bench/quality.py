@@ -30,9 +30,9 @@ from ganboard.gan.data import catalog
 from ganboard.gan.settings.features import CLASSIFIER
 from ganboard.worker.bench.benchmark import find_hardware
 from ganboard.worker.bench.candidates import BenchmarkError
-from ganboard.worker.bench.energy import Energy
 from ganboard.worker.bench.platform import Platform
 from ganboard.worker.bench.runner import Doing, Watcher
+from ganboard.worker.process.energy import Energy
 
 RECIPES = ("paper", "paper+precision=mixed_bfloat16", "mnist")
 FID = 5.0  # the published recipe needs about 9 epochs for it

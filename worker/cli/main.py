@@ -34,6 +34,7 @@ from ganboard.worker.cli import (
 )
 from ganboard.worker.cli import annotations as annotations_cli
 from ganboard.worker.cli.options import AsJson, open_database
+from ganboard.worker.cli.reports import report
 from ganboard.worker.cli.requests import evaluate, surface
 
 app = typer.Typer(
@@ -213,7 +214,7 @@ ELSEWHERE: tuple[Callable[..., None], ...] = (
     launch.run, launch.train, runs.runs, runs.show, runs.explain, runs.stop, launch.resume,
     launch.clone, launch.fork, trash.delete, trash.undelete, runs.export, annotations_cli.tag,
     annotations_cli.note, annotations_cli.archive, annotations_cli.unarchive, sweep.sweep,
-    study.study, study.report, surface.surface, evaluate.evaluate, *of_models.commands(),
+    study.study, report.report, surface.surface, evaluate.evaluate, *of_models.commands(),
     rehearse.rehearse, serve.serve, verify.selftest, own_models.check, firstday.firstday,
     backup.backup,
     backup.restore,

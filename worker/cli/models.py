@@ -147,6 +147,24 @@ def alias(
 
 
 @models_app.command()
+def download(
+    which: Which, path: Annotated[Path, typer.Argument(metavar="FILE", help="ZIP file to write.")]
+) -> None:
+    """Write the files of a version, with a text on how to load them, as one ZIP file.
+
+    Example:
+      ganboard models download digits@production digits.zip
+    """
+    from ganboard.db import versions
+    from ganboard.worker.registry import download as work
+
+    context = open_database()
+    found = versions.find(context.engine, which)
+    work.write(context, found, path)
+    typer.echo(f"Wrote {found.name}:{found.version} to {path}.")
+
+
+@models_app.command()
 def remove(which: Which, as_json: AsJson = False) -> None:
     """Delete a version, its files and its aliases; it must be named by its number.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -114,30 +113,6 @@ def list_studies(as_json: AsJson = False) -> None:
         text = ", ".join(f"{count} {status}" for status, count in states.items()) or "no runs"
         typer.echo(f"{one.id}  {one.created_at:%Y-%m-%d %H:%M}  {one.name:<14} {text}")
     return None
-
-
-def report(
-    name: Annotated[
-        str, typer.Argument(metavar="STUDY", help="Study id, a prefix of one, or `latest`.")
-    ],
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="HTML file to write; a CSV file per figure is written next to it."
-        ),
-    ],
-) -> None:
-    """Write a study as one HTML file with figures, claims, verdicts, runs, settings and machines.
-
-    Example:
-      ganboard report latest results/paper.html
-    """
-    from ganboard.db import studies
-    from ganboard.worker.studies import report as reports
-
-    context = open_database()
-    for path in reports.write(context, studies.find(context.engine, name), file):
-        typer.echo(path)
 
 
 def list_published(as_json: AsJson = False) -> None:

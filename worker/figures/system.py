@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from ganboard.worker.figures.curves import label_ends
 from ganboard.worker.figures.palette import CATEGORICAL
-from ganboard.worker.figures.template import along, course, draw_events, finite
+from ganboard.worker.figures.template import along, course, draw_events, finite, plain
 
 _GIB = 2.0**30
 _HEIGHT = 280
@@ -28,6 +28,27 @@ def memory(frame: pd.DataFrame, events: pd.DataFrame | None = None) -> go.Figure
     plot.update_yaxes(rangemode="tozero")
     columns = (("rss_bytes", "Trainer's memory"), ("gpu_memory_bytes", "GPU memory"))
     return _lines(plot, frame, columns, _GIB, "%{y:.2f} GiB", events)
+
+
+def by_process(frame: pd.DataFrame, column: str, title: str, unit: float, form: str) -> go.Figure:
+    """One curve for each name in `frame` (at, name, `column`); values are divided by `unit`, and
+    `form` is how hovering shows one, such as "%{y:.0f} %"."""
+    plot = course("time", title, height=_HEIGHT, showlegend=True)
+    plot.update_yaxes(rangemode="tozero")
+    names = list(dict.fromkeys(frame.loc[frame[column].notna(), "name"]))
+    for index, name in enumerate(names[: len(CATEGORICAL)]):
+        rows = frame[frame["name"] == name]
+        times = pd.to_datetime(rows["at"], utc=True).dt.tz_localize(None)
+        plot.add_scatter(
+            uid=f"{column}-{index}",
+            x=along(rows.assign(time=times), "time"),
+            y=finite(rows[column].astype(float)) / unit,
+            mode="lines",
+            line={"color": CATEGORICAL[index], "width": 2},
+            name=plain(name),
+            hovertemplate=form,
+        )
+    return plot
 
 
 def _lines(

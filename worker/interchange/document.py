@@ -9,7 +9,7 @@ import orjson
 
 from ganboard.db.models import Epoch, Quality, Run
 from ganboard.db.runs import annotations as run_annotations
-from ganboard.db.runs import queries
+from ganboard.db.runs import queries, usage
 from ganboard.gan.quality.declared import ordered
 from ganboard.worker.context import Context
 from ganboard.worker.rehearsal.stored import of_config
@@ -74,6 +74,10 @@ def complete_document(context: Context, run: Run) -> dict[str, Any]:
         "samples": [
             sample.model_dump(exclude={"run_id"})
             for sample in queries.samples(context.engine, run.id)
+        ],
+        "usage": [
+            used.model_dump(exclude={"run_id"})
+            for used in usage.of_run(context.engine, run.id, points=None)
         ],
         "rehearsals": of_config(context.engine, run.config),
     }

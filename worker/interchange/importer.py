@@ -19,7 +19,16 @@ from PIL import Image
 
 from ganboard.db import rehearsals
 from ganboard.db.errors import DbError
-from ganboard.db.models import Epoch, Event, Grid, Quality, Run, SystemSample, metric_rows
+from ganboard.db.models import (
+    Epoch,
+    Event,
+    Grid,
+    Quality,
+    Run,
+    SystemSample,
+    UsageSample,
+    metric_rows,
+)
 from ganboard.db.runs import imports
 from ganboard.db.runs.annotations import check_tag
 from ganboard.gan import config as configs
@@ -222,6 +231,8 @@ def _rows(document: RunDocument, content: Content) -> Iterator[Any]:
         yield Event(run_id=document.id, **event.model_dump())
     for sample in document.samples:
         yield SystemSample(run_id=document.id, **sample.model_dump())
+    for used in document.usage:
+        yield UsageSample(run_id=document.id, **used.model_dump())
     for grid in document.grids:
         if grid.file not in content.digests:
             raise BadBundle(f"{content.path} is refused: {grid.file} is missing. Export it again.")

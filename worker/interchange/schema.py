@@ -140,6 +140,19 @@ class _Sample(_Part):
     gpu_memory_bytes: Number = None
 
 
+class _Usage(_Part):
+    at: Instant
+    name: Word
+    attempt: Few
+    pid: Count | None = None
+    cpu_percent: Number = None
+    rss_bytes: Number = None
+    gpu_percent: Number = None
+    gpu_memory_bytes: Number = None
+    watts: Number = None
+    note: Word | None = None
+
+
 class RunDocument(_Part):
     id: Annotated[str, Field(pattern="^[a-z0-9]{10}$")]
     name: Word
@@ -173,6 +186,7 @@ class RunDocument(_Part):
     events: Annotated[list[_Event], Field(max_length=200_000)] = []
     grids: Annotated[list[_Grid], Field(max_length=MAX_GRIDS)] = []
     samples: Annotated[list[_Sample], Field(max_length=2_000_000)] = []
+    usage: Annotated[list[_Usage], Field(max_length=2_000_000)] = []
     rehearsals: Annotated[list[ReportDocument], Field(max_length=500)] = []
 
 

@@ -4,8 +4,8 @@ TensorFlow enters with the first one loaded."""
 from __future__ import annotations
 
 import importlib.metadata
-import subprocess
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,29 +18,40 @@ from ganboard.db.ids import new_id
 from ganboard.db.models import Checkpoint, ModelVersion, Run
 from ganboard.db.runs import queries
 from ganboard.gan import files
-from ganboard.gan.config import RunConfig, parse
+from ganboard.gan.config import parse
 from ganboard.gan.data.dataset import DatasetError
-from ganboard.gan.data.digest import digest
 from ganboard.gan.devices.hardware import versions as installed
 from ganboard.gan.generation import package
 from ganboard.gan.generation.package import Manifest, VersionError
-from ganboard.gan.quality.declared import by_qualified_name, ordered
-from ganboard.gan.settings.features import recorded
 from ganboard.worker import placement
 from ganboard.worker.context import Context
-from ganboard.worker.registry import measurement
+from ganboard.worker.registry import lineage, measurement
 
 if TYPE_CHECKING:
     from ganboard.gan.generation.generation import Floats, Generator
     from ganboard.gan.generation.quantization import Arrays, Variant
 
+OnProgress = Callable[[str, float], None]  # phase, and the share that is done
+
 LIMIT = 5.0  # percent by which a quantized version may be worse
 _SHOWN_EXAMPLES = 8  # examples of a picture
 
 
-def add(context: Context, run: Run, name: str, epoch: int | None = None) -> ModelVersion:
+def _silent(phase: str, share: float) -> None:
+    """Nobody watches."""
+
+
+def add(
+    context: Context,
+    run: Run,
+    name: str,
+    epoch: int | None = None,
+    *,
+    version_id: str | None = None,
+    on_progress: OnProgress = _silent,
+) -> ModelVersion:
     """Register the generator of a run's newest checkpoint, or of `epoch`, as the next version of
-    `name`.
+    `name`, under a new id unless one is given.
 
     Raises BadAnnotation, NotAllowed, CheckpointError, VersionError.
     """
@@ -52,15 +63,17 @@ def add(context: Context, run: Run, name: str, epoch: int | None = None) -> Mode
         )
     found = _checkpoint(context, run, epoch)
     config = parse(run.config)
+    on_progress("loading TensorFlow", 0.0)
     measurement.on_cpu()
     from ganboard.gan.generation import generation
 
+    on_progress("reading the checkpoint", 0.4)
     weights = generation.extract(
         config, context.settings.run_dir(run.id) / "checkpoints", found.step
     )
     generation.require_finite(weights, f"Epoch {found.epoch} of run {run.id}")
     manifest = Manifest(
-        id=new_id(),
+        id=version_id or new_id(),
         name=name,
         variant="float32",
         parent_id=None,
@@ -71,11 +84,12 @@ def add(context: Context, run: Run, name: str, epoch: int | None = None) -> Mode
         epoch=found.epoch,
         step=found.step,
         checkpoint=found.digest,
-        data=_data_digest(context, config),
+        data=lineage.data_digest(context, config),
         versions={"ganboard": importlib.metadata.version("ganboard"), **installed()},
-        commit=_commit(),
-        quality=_quality(context, run, found.epoch),
+        commit=lineage.commit(),
+        quality=lineage.quality(context, run, found.epoch),
     )
+    on_progress("generating examples", 0.6)
     generator = generation.Generator(manifest, weights)
     manifest = manifest.model_copy(
         update={"signature": {**manifest.signature, "network": generator.tensors()}}
@@ -94,9 +108,11 @@ def quantize(
     *,
     limit: float = LIMIT,
     force: bool = False,
+    version_id: str | None = None,
+    on_progress: OnProgress = _silent,
 ) -> ModelVersion:
     """Register `parent` with weights in fewer bits, unless that makes it worse by more than `limit`
-    percent.
+    percent; under a new id unless one is given.
 
     Raises NotAllowed, DatasetError, VersionError.
     """
@@ -107,17 +123,21 @@ def quantize(
             " created from."
         )
     of_full, weights = package.read(context.settings.model_dir(parent.id), parent.digest)
+    on_progress("loading TensorFlow", 0.0)
     measurement.on_cpu()
     from ganboard.gan.generation import generation, quantization
 
     generation.require_finite(weights, called)
+    on_progress("quantizing", 0.2)
     packed = quantization.pack(weights, generation.kernels(parse(of_full.config)), to)
     generation.require_finite(quantization.unpack(packed), f"{called} as {to}")
     made = of_full.model_copy(
-        update={"id": new_id(), "variant": to, "parent_id": parent.id, "quality": {}}
+        update={"id": version_id or new_id(), "variant": to, "parent_id": parent.id, "quality": {}}
     )
     full, quantized = generation.Generator(of_full, weights), generation.Generator(made, packed)
+    on_progress("comparing both versions", 0.3)
     metrics, _, remade = measurement.measure(context, full, quantized)
+    on_progress("measuring their memory", 0.7)
     with tempfile.TemporaryDirectory(prefix="ganboard-") as name:
         digest, _ = package.write(Path(name, "quantized"), made, packed)
         peaks = _footprint(context, parent), measurement.footprint(Path(name, "quantized"), digest)
@@ -128,7 +148,8 @@ def quantize(
         raise VersionError(
             f"{called} as {to} is {metrics['percent_worse']:.1f} % worse"
             f" ({measurement.describe(metrics)}), but the limit is {limit:g} %. Nothing was"
-            " registered. Raise --limit, use --to float16, or use --force."
+            " registered. Raise the limit, use float16, or register it regardless (--limit, --to,"
+            " --force)."
         )
     return _store(
         context, made.model_copy(update={"quality": metrics}), packed, _picture(quantized, remade)
@@ -212,21 +233,6 @@ def _footprint(context: Context, version: ModelVersion) -> float:
     return measurement.footprint(context.settings.model_dir(version.id), version.digest)
 
 
-def _quality(context: Context, run: Run, epoch: int) -> dict[str, float]:
-    """The measures of the evaluation after `epoch` that are numbers."""
-    for one in queries.qualities(context.engine, run.id):
-        if one.epoch == epoch:
-            named = by_qualified_name(one.measures, recorded(run.facts))
-            return {name: value for name, value in ordered(named).items() if value == value}
-    return {}
-
-
-def _data_digest(context: Context, config: RunConfig) -> str | None:
-    with suppress(DatasetError):  # data that are gone or refused have no digest
-        return digest(config, context.settings.data)
-    return None
-
-
 def _examples(context: Context, generator: Generator) -> bytes | None:
     """PNG of what the generator makes of the first examples."""
     with suppress(DatasetError):  # nothing to ask of a pix2pix whose frames are gone
@@ -269,20 +275,3 @@ def _store(
     except BaseException:
         files.remove(directory)
         raise
-
-
-def _commit() -> str | None:
-    """The commit of this source, if it lies in a checkout."""
-    root = Path(__file__).parents[3]
-    if not (root / ".git").exists():
-        return None
-    with suppress(OSError, subprocess.SubprocessError):
-        said = subprocess.run(
-            ["git", "-C", str(root), "rev-parse", "HEAD"],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
-        )
-        return said.stdout.strip()
-    return None

@@ -1,5 +1,6 @@
 """`python -m ganboard.worker.requests.analysis`, the analysis worker: computes the requested loss
-surfaces, predictions and evaluations, one after another, and ends when none waits.
+surfaces, predictions, evaluations and versions of models, one after another, and ends when none
+waits.
 
 The inference worker starts it (`AnalysisWorker.ensure`), so that TensorFlow's memory goes when it
 ends and images are generated meanwhile.
@@ -25,18 +26,24 @@ from ganboard.gan.settings.references import resolve
 from ganboard.worker import logs
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.process.parent_death import die_with_named_parent, environment_for_child
-from ganboard.worker.requests import evaluation, loop
+from ganboard.worker.requests import evaluation, loop, versions
 from ganboard.worker.requests.loop import OnProgress
 
 NICE = 10  # trainings go first
-QUEUES = (requests.ANALYSES, requests.EVALUATIONS)  # in the order in which they are looked at
+QUEUES = (
+    requests.MODELS,
+    requests.ANALYSES,
+    requests.EVALUATIONS,
+)  # in the order in which they are looked at
 
 
 def compute(
     context: Context, request: Request, on_progress: OnProgress
 ) -> tuple[bytes, dict[str, Any]]:
-    """The result and the facts of a surface, a prediction or an evaluation. Raises errors in one
-    sentence, and Withdrawn."""
+    """The result and the facts of a surface, a prediction, an evaluation or a version of a model.
+    Raises errors in one sentence, and Withdrawn."""
+    if request.kind in (requests.REGISTRATION, requests.QUANTIZATION):
+        return versions.compute(context, request, on_progress)
     if request.kind == requests.SURFACE:
         return _compute_surface(context, request, on_progress)
     if request.kind == requests.EVALUATION:

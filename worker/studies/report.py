@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from typing import Any
-
-import jinja2
-import plotly
-import plotly.graph_objects as go
-from markupsafe import Markup
 
 from ganboard.db.models import Run, Study
 from ganboard.gan.devices.hardware import devices
 from ganboard.gan.studies import predictions, reference_results
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
-from ganboard.worker.errors import WorkerError
-from ganboard.worker.figures import mode_bar
-from ganboard.worker.figures.template import TEMPLATES
 from ganboard.worker.interchange.export import safe_cell
+from ganboard.worker.reports import page
+from ganboard.worker.reports.page import ReportFailed
 from ganboard.worker.studies import results
 from ganboard.worker.studies.results.study_data import StudyData, StudyResult
 from ganboard.worker.studies.study import runs_of
 
-PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 TEMPLATE = Path(__file__).with_name("report.html")
-CONFIG = {**mode_bar.CONFIG, "responsive": True}
 ROWS = 200  # of a table that the file shows; the CSV has all
-
-
-class ReportFailed(WorkerError):
-    """The file cannot be written; the message is one sentence."""
 
 
 def write(context: Context, study: Study, path: Path) -> list[Path]:
@@ -64,12 +50,10 @@ def _write(context: Context, study: Study, path: Path) -> list[Path]:
 
 def render(study: Study, runs: list[Run], made: list[StudyResult]) -> str:
     """HTML with the figures interactive; what people typed is escaped."""
-    page = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(
-        TEMPLATE.read_text(encoding="utf-8")
-    )
     return page.render(
+        TEMPLATE,
         study=study,
-        results=[(one, _figure(one.figure, one.key), _table(one)) for one in made],
+        results=[(one, page.figure(one.figure, one.key), _table(one)) for one in made],
         runs=[_run(run) for run in runs],
         settings=[
             (name, _shared(runs, name))
@@ -80,18 +64,7 @@ def render(study: Study, runs: list[Run], made: list[StudyResult]) -> str:
         published_columns=reference_results.COLUMNS,
         documents=reference_results.DOCUMENTS.values(),
         machines=sorted({_machine(run) for run in runs if run.hardware}),
-        script=Markup(PLOTLY_JS.read_text(encoding="utf-8")),  # noqa: S704  # ours, from the wheel
     )
-
-
-def _figure(figure: go.Figure | None, key: str) -> Any:
-    if figure is None:
-        return ""
-    rendered = go.Figure(figure).update_layout(template=TEMPLATES["light"])
-    html = rendered.to_html(
-        full_html=False, include_plotlyjs=False, div_id=f"figure-{key}", config=CONFIG
-    )
-    return Markup(html)  # noqa: S704  # Plotly escapes its JSON for a script element
 
 
 def _table(one: StudyResult) -> tuple[list[str], list[list[str]], int]:
@@ -99,14 +72,8 @@ def _table(one: StudyResult) -> tuple[list[str], list[list[str]], int]:
     rows = one.table.head(ROWS).itertuples(index=False)
     return (
         list(map(str, one.table.columns)),
-        [[_cell(value) for value in row] for row in rows],
+        [[page.cell(value) for value in row] for row in rows],
         len(one.table),
-    )
-
-
-def _cell(value: object) -> str:
-    return (
-        ("–" if math.isnan(value) else f"{value:.6g}") if isinstance(value, float) else str(value)
     )
 
 

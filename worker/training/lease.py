@@ -1,5 +1,5 @@
-"""The trainer's hold on its run: renewed every second, it returns requests to stop and takes a
-system sample now and then.
+"""The trainer's hold on its run: renewed every second, it returns requests to stop and samples
+what its processes and its machine use.
 
 Until training begins, the main thread keeps the interpreter's lock for long, and a renewal on a
 busy machine takes seconds, in which no other process can write to SQLite. So the start has a longer
@@ -17,12 +17,15 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from ganboard.db.errors import LeaseLost
-from ganboard.db.runs import commands, reports
+from ganboard.db.models import utc_now
+from ganboard.db.runs import commands, reports, usage
 from ganboard.gan.events import Event, Phase
 from ganboard.worker.training.start import STARTING, Renewal
 from ganboard.worker.training.system_metrics import Sampler
+from ganboard.worker.training.usage import Usage
 
 SAMPLE_SECONDS = 5.0
+USAGE_SECONDS = 15.0  # looking for the processes of a run takes some milliseconds
 EXIT_LEASE_LOST = 75  # EX_TEMPFAIL: someone else trains this run
 TRAINING = Renewal(every=1, lease=commands.LEASE_SECONDS)
 
@@ -35,11 +38,14 @@ class Lease(threading.Thread):
         self._engine, self._run_id, self._attempt = engine, run_id, attempt
         self._released = threading.Event()
         self._sampler = Sampler(run_id, attempt)
+        self._usage = Usage(run_id, attempt)
         self._renewal = STARTING
         self.stop_requested = False
 
     def run(self) -> None:
-        next_sample, away = time.monotonic(), False
+        next_sample = time.monotonic()
+        next_usage = time.monotonic() + SAMPLE_SECONDS
+        away = False
         while not self._released.is_set():
             try:
                 self.stop_requested = commands.renew(
@@ -52,6 +58,9 @@ class Lease(threading.Thread):
                 if time.monotonic() >= next_sample:
                     next_sample = time.monotonic() + SAMPLE_SECONDS
                     reports.add_sample(self._engine, self._sampler.sample())
+                if time.monotonic() >= next_usage:
+                    next_usage = time.monotonic() + USAGE_SECONDS
+                    usage.add(self._engine, self._usage.sample(utc_now()))
             except LeaseLost as error:
                 if not self._released.is_set():
                     logging.warning("%s Ending.", error)  # into the run's log

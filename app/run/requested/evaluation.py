@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from ganboard.app import auth, errors
-from ganboard.app.run.requested import request_progress
+from ganboard.app import auth, errors, request_progress
 from ganboard.db import requests
 from ganboard.db.models import ACTIVE, ENDED, Request, Run
 from ganboard.db.runs import evaluations

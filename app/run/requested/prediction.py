@@ -10,9 +10,8 @@ import orjson
 import pandas as pd
 import streamlit as st
 
-from ganboard.app import auth, errors
+from ganboard.app import auth, errors, request_progress
 from ganboard.app.launch.typed import whole
-from ganboard.app.run.requested import request_progress
 from ganboard.app.run.status import tiles
 from ganboard.app.widgets.live_plotly import Chart
 from ganboard.db import requests

@@ -7,8 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from ganboard.app import auth, errors
-from ganboard.app.run.requested import request_progress
+from ganboard.app import auth, errors, request_progress
 from ganboard.app.widgets.live_plotly import live_plotly
 from ganboard.db import requests
 from ganboard.db.models import Request, Run

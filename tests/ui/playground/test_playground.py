@@ -36,7 +36,7 @@ def test_an_unknown_run_leads_on(context: Context, make_run: MakeRun, run: str) 
     make_run("other")
     at = open_page("playground", run=run)
     assert "There is no run with this id" in words(at)
-    assert [link.proto.label for link in at.get("page_link")] == ["Use the newest run"]
+    assert [link.proto.label for link in at.get("page_link")] == ["Use the best run"]
     assert requests.claim(context.engine, requests.IMAGES) is None
 
 

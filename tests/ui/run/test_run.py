@@ -33,6 +33,7 @@ VIEWS = (
     "Log",
     "Events",
     "Config",
+    "Model",
     "Notes",
 )
 FIGURES = {"Losses": 2, "Quality": 8, "Timings": 3, "Rates": 1, "Histograms": 2, "Descent path": 2}

@@ -40,6 +40,7 @@ from ganboard.db.models import (  # fmt: skip
     StudyRun,
     SystemSample,
     Tag,
+    UsageSample,
     Worker,
 )
 from ganboard.db.runs import queries
@@ -123,6 +124,18 @@ def full_rows() -> list[SQLModel]:
             machine="box-ab12cd34",
         ),
         Event(**own, id=7, at=MOMENT, level="warning", text="so it goes"),
+        UsageSample(
+            **own,
+            at=MOMENT,
+            name="GPU 0",
+            pid=7,
+            cpu_percent=150.0,
+            rss_bytes=1e9,
+            gpu_percent=30.0,
+            gpu_memory_bytes=2e9,
+            watts=70.5,
+            note="a reason",
+        ),
         SystemSample(
             **own,
             at=MOMENT,

@@ -14,9 +14,9 @@ from urllib.parse import unquote, urlsplit
 import anyio
 from starlette.applications import Starlette
 
-from ganboard.app.web import api, strips
+from ganboard.app.web import api, downloads, strips
 
-APP = Starlette(routes=[*strips.ROUTES, *api.ROUTES])
+APP = Starlette(routes=[*strips.ROUTES, *downloads.ROUTES, *api.ROUTES])
 
 
 @dataclass

@@ -94,7 +94,7 @@ COMMAND_LINE = {
     "published": ["--json"],
     "import": ["PATH...", "--json"],
     "studies": ["--json"],
-    "report": ["STUDY", "FILE"],
+    "report": ["STUDY|RUN", "FILE", "--html", "--pdf"],
     "bench": [
         "--model",
         "--batch",
@@ -115,6 +115,7 @@ COMMAND_LINE = {
     "models add": ["RUN", "--name", "--epoch", "--json"],
     "models show": ["MODEL", "--json"],
     "models alias": ["MODEL", "ALIAS", "--json"],
+    "models download": ["MODEL", "FILE"],
     "models remove": ["MODEL", "--json"],
     "models quantize": ["MODEL", "--to", "--limit", "--force", "--json"],
     "models compare": ["MODEL", "MODEL", "--picture", "--json"],

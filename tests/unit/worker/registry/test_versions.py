@@ -199,8 +199,8 @@ def test_the_gate_refuses_what_is_too_much_worse(
     line = refused("models", "quantize", "digits", "--to", "int8", "--limit", "5")
     assert "digits:1 as int8 is" in line
     assert (
-        "but the limit is 5 %. Nothing was registered. Raise --limit, use --to float16, or use"
-        " --force." in line
+        "but the limit is 5 %. Nothing was registered. Raise the limit, use float16, or register"
+        " it regardless (--limit, --to, --force)." in line
     )
     assert "spread " in line
     assert "PSNR " in line

@@ -16,6 +16,7 @@ from ganboard.db.models import Run, Study
 from ganboard.db.runs import queries
 from ganboard.gan.studies import FIGURES
 from ganboard.worker.context import Context
+from ganboard.worker.reports import page
 from ganboard.worker.studies import report
 
 MakeRun = Callable[..., Run]
@@ -44,7 +45,7 @@ def test_it_needs_nothing_else_and_escapes_what_people_typed(
     study = stored(context, make_run, "<img src=x onerror=alert(2)>")
     files = report.write(context, study, tmp_path / "report.html")
     html = files[0].read_text()
-    own = html.replace(report.PLOTLY_JS.read_text(), "")
+    own = html.replace(page.PLOTLY_JS.read_text(), "")
     assert "alert(1)</script>" not in own
     assert "<img src=x" not in own
     assert "Why &lt;b&gt;?" in own

@@ -26,6 +26,14 @@ class Energy:
         pairs = zip(self._packages, self._first, now, strict=True)
         return sum(_difference(zone, first, last) for zone, first, last in pairs) / 1e6
 
+    def unreadable(self) -> str | None:
+        """Why there are no joules, in words that follow "because"; None if there are."""
+        if not self._packages:
+            return "the kernel shows no RAPL counters in /sys/class/powercap, as in most VMs"
+        if not self._first:
+            return "its RAPL counters (/sys/class/powercap) are readable for root only"
+        return None
+
     def _read(self) -> list[int]:
         """Microjoules of each package; nothing unless all can be read."""
         try:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ganboard.worker.bench.energy import Energy
+from ganboard.worker.process.energy import Energy
 
 
 def zone(zones: Path, name: str, microjoules: int) -> None:

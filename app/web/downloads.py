@@ -1,0 +1,83 @@
+"""Files that are made for whoever asks: reports of runs, pictures and ZIP files of versions of
+models. Nothing here writes to the database."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ganboard.app.web.api import FOREVER, MAX_THUMBNAIL, number, packed, reduced, responding, run_of
+from ganboard.db import versions
+from ganboard.db.errors import UnknownVersion
+from ganboard.db.ids import is_id
+from ganboard.db.models import ModelVersion
+from ganboard.worker.context import Context
+from ganboard.worker.registry import download
+from ganboard.worker.registry import versions as models
+from ganboard.worker.reports import page, pdf
+from ganboard.worker.reports import run as reports
+
+
+@responding
+def version_picture(context: Context, request: Request) -> Response:
+    """What a version makes of a few inputs, as PNG; `height` makes a thumbnail of at most as many
+    pixels. It never changes."""
+    version = _version(context, request)
+    png = models.picture(context, version)
+    if png is None:
+        raise UnknownVersion(f"{version.name}:{version.version} has no picture.")
+    if (height := request.query_params.get("height")) is not None:
+        png = reduced(png, number(height, "height", 1, MAX_THUMBNAIL))
+    headers = {"Cache-Control": FOREVER, "X-Content-Type-Options": "nosniff"}
+    return Response(png, media_type="image/png", headers=headers)
+
+
+@responding
+def version_zip(context: Context, request: Request) -> Response:
+    """The files of a version, with a text on how to load them."""
+    version = _version(context, request)
+    name = f"{version.name}-{version.version}.zip"
+    return packed(lambda path: download.write(context, version, path), name)
+
+
+@responding
+def report_html(context: Context, request: Request) -> Response:
+    """A run as one HTML file, as `ganboard report RUN --html` writes it."""
+    run = run_of(context, request)
+    return packed(
+        lambda path: page.write(path, reports.render(context, run)),
+        f"{run.id}-report.html",
+        "text/html; charset=utf-8",
+    )
+
+
+@responding
+def report_pdf(context: Context, request: Request) -> Response:
+    """The same as PDF, printed by a Chromium of this machine."""
+    run = run_of(context, request)
+    if pdf.browser() is None:
+        raise page.ReportFailed(pdf.NONE)
+    return packed(
+        lambda path: pdf.write(reports.render(context, run), path),
+        f"{run.id}-report.pdf",
+        "application/pdf",
+    )
+
+
+def _version(context: Context, request: Request) -> ModelVersion:
+    asked = request.path_params["version"]
+    found = versions.get(context.engine, asked) if is_id(asked) else None
+    if found is None or found.removed_at is not None:
+        raise UnknownVersion(
+            f"There is no version {asked[:40]!r}: `ganboard models --json` has the ids of all."
+        )
+    return found
+
+
+ROUTES = [
+    Route("/api/runs/{run}/report.html", report_html),
+    Route("/api/runs/{run}/report.pdf", report_pdf),
+    Route("/api/models/{version}.png", version_picture),
+    Route("/api/models/{version}.zip", version_zip),
+]

@@ -1,0 +1,53 @@
+"""Files of versions of models: pictures, thumbnails and ZIP files, and what is refused."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+import pytest
+from PIL import Image
+
+from ganboard.db.models import Run
+from ganboard.worker.context import Context
+from ganboard.worker.registry import versions as models
+from tests.ui.test_models import stored
+from tests.unit.app.web.answers import get, refused
+
+
+def test_a_version_is_downloaded_whole(context: Context) -> None:
+    version = stored(context)
+    answer = get(f"/api/models/{version.id}.zip")
+    assert 'filename="digits-1.zip"' in answer.headers["content-disposition"]
+    with answer.files as archive:
+        assert {*archive.namelist()} == {
+            "README.txt",
+            "manifest.json",
+            "weights.npz",
+            "examples.png",
+        }
+        assert version.digest in archive.read("README.txt").decode()
+    thumbnail = get(f"/api/models/{version.id}.png?height=20")
+    assert "immutable" in thumbnail.headers["cache-control"]
+    with Image.open(io.BytesIO(thumbnail.body)) as image:
+        assert image.height == 20
+
+
+def test_what_is_not_there_is_refused(context: Context) -> None:
+    version = stored(context)
+    assert "is not a whole number" in refused(f"/api/models/{version.id}.png?height=0", 400)
+    (context.settings.model_dir(version.id) / "weights.npz").write_bytes(b"")
+    assert "weights.npz is damaged" in refused(f"/api/models/{version.id}.zip", 503)
+    models.remove(context, version)
+    assert "There is no version" in refused(f"/api/models/{version.id}.zip", 404)
+    assert "There is no version" in refused("/api/models/etc.png", 404)
+
+
+def test_a_run_is_reported(context: Context, make_run: Callable[..., Run]) -> None:
+    run = make_run()
+    answer = get(f"/api/runs/{run.id}/report.html")
+    assert f'filename="{run.id}-report.html"' in answer.headers["content-disposition"]
+    assert b"Repeat it" in answer.body
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PATH", "")
+        assert "No Chromium or Chrome was found" in refused(f"/api/runs/{run.id}/report.pdf", 503)

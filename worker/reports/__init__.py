@@ -1,0 +1,1 @@
+"""Reports: a study or a run as one file that needs nothing else."""
