@@ -205,7 +205,10 @@ class Search(SQLModel, table=True):
     hours: float | None = Field(default=None, sa_type=Real)  # of training; None: no limit
     parallel: int  # runs at the same time
     state: str = "running"  # one of `db.searches.searches.STATES`
-    message: str | None = Field(default=None, sa_type=Text)  # why it has ended
+    message: str | None = Field(default=None, sa_type=Text)  # why it has ended, or cannot go on
+    # share of the variation of results that each setting explains, by Optuna's fANOVA; with the
+    # number of trials that they come from as "trials"
+    importance: dict[str, Any] = _mapping()
     created_at: datetime = Field(default_factory=utc_now)
     ended_at: datetime | None = None
 
@@ -217,9 +220,7 @@ class SearchTrial(SQLModel, table=True):
     __table_args__ = (Index("ix_search_trial_run_id", "run_id"),)
 
     search_id: str = Field(
-        primary_key=True,
-        sa_type=Text,
-        sa_column_args=[ForeignKey("search.id", ondelete="CASCADE")],
+        primary_key=True, sa_type=Text, sa_column_args=[ForeignKey("search.id", ondelete="CASCADE")]
     )
     number: int = Field(primary_key=True)
     # None: it cannot run, or the run was removed

@@ -12,17 +12,7 @@ from sqlalchemy import Engine, and_, case, func, not_, or_
 from sqlmodel import col, select
 
 from ganboard.db.engine import TRASH_TOO, reading
-from ganboard.db.models import (
-    ENDED,
-    STATUSES,
-    Event,
-    Grid,
-    Metric,
-    Quality,
-    Run,
-    Tag,
-    shown_status,
-)
+from ganboard.db.models import ENDED, STATUSES, Event, Grid, Metric, Quality, Run, Tag, shown_status
 
 _FEATURES = "quality_features"  # the fact of a run
 CLASSIFIER = "classifier"  # the features of a run that has not recorded any

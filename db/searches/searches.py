@@ -95,6 +95,13 @@ def remark(engine: Engine, search_id: str, message: str | None) -> None:
             found.message = message
 
 
+def rate(engine: Engine, search_id: str, importance: Mapping[str, Any]) -> None:
+    """Store how much each setting matters."""
+    with writing(engine) as session:
+        rated = update(Search).where(col(Search.id) == search_id)
+        session.execute(rated.values(importance=dict(importance)))
+
+
 def stop(engine: Engine, search_id: str) -> None:
     """Submit no further runs. Raises NotAllowed if it does not run."""
     if not end(engine, search_id, STOPPED, "Stopped on request."):

@@ -114,10 +114,10 @@ def submit(
             SearchTrial(
                 search_id=search_id,
                 number=number,
-                run_id=made and made.id,
+                run_id=made.id if made else None,
                 params=dict(params),
                 problem=problem,
-                created_at=now(),
+                created_at=now(),  # type: ignore[arg-type]
             )
         )
     return True, made

@@ -16,6 +16,7 @@ from ganboard.db.searches import searches, trials
 from ganboard.gan.config import ConfigError, parse
 from ganboard.gan.settings.metadata import defaults
 from ganboard.worker.context import Context
+from ganboard.worker.formatting import duration, plural
 from ganboard.worker.searches import objective as objectives
 from ganboard.worker.searches import space as spaces
 from ganboard.worker.searches.objective import Objective
@@ -28,8 +29,13 @@ STARTUP = 10  # trials that TPE draws at random before it learns
 REDUCTION = 3  # of successive halving; finished runs that the median needs
 EVALUATIONS = 9  # of each run, where nothing else is set and they are needed on the way
 MAX_RUNS, MAX_HOURS, MAX_PARALLEL = 1000, 10_000.0, 64
+IMPORTANCE_TRIALS = 10  # finished, from which it is known how much each setting matters
 SAMPLES = 20  # combinations that the estimate rests on
 EVERY = evaluation.EVERY
+NO_DRIVER = (
+    "No process submits the runs of searches. `ganboard up` starts one once there is a search;"
+    " elsewhere run `ganboard search drive`."
+)
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,11 @@ class Plan:
     basis: str  # of that estimate
     refused: int  # of SAMPLES combinations
     reason: str  # of the first of them
+
+    @property
+    def refused_share(self) -> float:
+        """Of combinations drawn at random."""
+        return self.refused / SAMPLES
 
     @property
     def total_seconds(self) -> tuple[float, float, float] | None:
@@ -125,6 +136,33 @@ def plan(
     return _estimated(context, search, budget, evaluated)
 
 
+def sentences(plan: Plan) -> list[str]:
+    """What a search amounts to, before it is started."""
+    search, budget = plan.search, plan.budget
+    objective, space = objectives.of_stored(search.objective), spaces.of_stored(search.space)
+    count = spaces.size(space)
+    combinations = "" if math.isinf(count) else f", {plural(int(count), 'combination')}"
+    hours = "" if budget.hours is None else f", at most {budget.hours:g} hours of training"
+    found = [
+        f"{objective.label}: {'maximize' if objective.maximize else 'minimize'}. "
+        + "; ".join(f"{one.name}: {one.text()}" for one in space)
+        + f"{combinations}.",
+        f"{plural(budget.runs, 'run')}, {budget.parallel} at a time{hours}. {plan.evaluated}",
+    ]
+    if (total := plan.total_seconds) is None:
+        found.append("Time unknown: no similar run has been measured on this machine.")
+    else:
+        likely, low, high = map(duration, total)
+        span = likely if low == high else f"{low} to {high}, likely {likely}"
+        pruning = " Pruned runs take less." if search.pruner != "none" else ""
+        found.append(f"Time in sequence: {span} ({plan.basis}).{pruning}")
+    if plan.refused:
+        found.append(
+            f"{plan.refused} of {SAMPLES} combinations drawn at random cannot run: {plan.reason}"
+        )
+    return found
+
+
 def start(context: Context, plan: Plan) -> Search:
     """Store a search; `ganboard search drive`, which `ganboard up` has, submits its runs. Raises
     ConfigError and DatasetError where the data cannot be had."""
@@ -151,7 +189,9 @@ def resume(
         search.parallel if parallel is None else parallel,
     )
     budget.check()
-    found = trials.of_search(context.engine, search.id, objectives.of_stored(search.objective).metric)
+    found = trials.of_search(
+        context.engine, search.id, objectives.of_stored(search.objective).metric
+    )
     if why := used_up(budget, found):
         raise NotAllowed(f"{why} Raise the budget to continue.")
     changed = {"runs": budget.runs, "hours": budget.hours, "parallel": budget.parallel}

@@ -1,7 +1,7 @@
-"""`ganboard search drive`: submits the runs of searches and prunes them, until it is asked to end.
+"""`ganboard search drive`: submits and prunes the runs of searches, until it is asked to end.
 
-`ganboard up` starts one as soon as there is a search. It keeps nothing: several may run, and any may
-be killed.
+`ganboard up` starts one as soon as there is a search. It keeps nothing: several may run, and any
+may be killed.
 """
 
 from __future__ import annotations

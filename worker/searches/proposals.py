@@ -1,5 +1,5 @@
-"""What to try next, and what to stop early: Optuna's samplers and pruners, asked with a study that is
-made anew from stored trials each time, so that nothing has to be kept beside the database."""
+"""What to try next, and what to stop early: Optuna's samplers and pruners, asked with a study that
+is made anew from stored trials each time, so that nothing has to be kept beside the database."""
 
 from __future__ import annotations
 
@@ -59,6 +59,20 @@ def prunes(search: Search, trials: Sequence[Trial], trial: Trial, epoch: int) ->
     frozen = study.get_trials(deepcopy=False)[trial.number]
     assert study.pruner is not None
     return bool(frozen.intermediate_values) and study.pruner.prune(study, frozen)
+
+
+def importance(search: Search, trials: Sequence[Trial]) -> dict[str, float]:
+    """The share of the variation of results that each setting explains, by fANOVA (Hutter et al.
+    2014); empty where all results are equal."""
+    from optuna.importance import FanovaImportanceEvaluator, get_param_importances
+
+    objective = objectives.of_stored(search.objective)
+    if len({objective.result(trial) for trial in trials} - {None}) < 2:
+        return {}
+    found = get_param_importances(
+        _study(search, trials, 0), evaluator=FanovaImportanceEvaluator(seed=0)
+    )
+    return {name: float(share) for name, share in found.items()}
 
 
 def _study(

@@ -15,7 +15,7 @@ from ganboard.gan.config import parse
 from ganboard.gan.data import catalog
 from ganboard.worker.context import Context
 from ganboard.worker.searches import objective as objectives
-from ganboard.worker.searches.definition import Budget, used_up
+from ganboard.worker.searches.definition import IMPORTANCE_TRIALS, Budget, used_up
 from ganboard.worker.submission import submit, sweep
 
 log = logging.getLogger("ganboard.searches")
@@ -40,9 +40,23 @@ def make(context: Context, search: Search) -> list[Run]:
             break
         found.append(trial)
     submit.call(context, made)
+    _rate(context, search, found)
     if why and not _going(found):
         searches.end(context.engine, search.id, searches.FINISHED, why)
     return made
+
+
+def _rate(context: Context, search: Search, found: Sequence[Trial]) -> None:
+    """Work out how much each setting matters once enough runs are finished, and again with each
+    further one."""
+    objective = objectives.of_stored(search.objective)
+    finished = sum(objective.result(trial) is not None for trial in found)
+    if finished < IMPORTANCE_TRIALS or finished == search.importance.get("trials"):
+        return
+    from ganboard.worker.searches import proposals
+
+    shares = proposals.importance(search, found)
+    searches.rate(context.engine, search.id, {"trials": finished, "shares": shares})
 
 
 def _full(search: Search, found: Sequence[Trial]) -> str | None:
@@ -81,9 +95,7 @@ def _next(
     if member.problem is None:
         assert member.config is not None
         run = member.name, member.config.model_dump(mode="json")
-    stored, made = trials.submit(
-        engine, search.id, number, params, run=run, problem=member.problem
-    )
+    stored, made = trials.submit(engine, search.id, number, params, run=run, problem=member.problem)
     if not stored:
         return None, None
     log.info("Search %s, trial %d: %s", search.id, number, made.id if made else member.problem)
@@ -125,4 +137,3 @@ def _prune(context: Context, search: Search, found: list[Trial]) -> list[Trial]:
             log.info("Search %s, trial %d: pruned at epoch %d", search.id, number, epoch)
         found[number] = replace(trial, seen_epoch=epoch)
     return found
-

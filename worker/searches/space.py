@@ -142,9 +142,7 @@ def _check_name(name: str) -> None:
 def searchable(name: str) -> bool:
     """Whether results of runs that differ in this setting can be compared."""
     known = about(name)
-    return (
-        known.affects == "weights" and known.group not in FIXED_GROUPS and name not in FIXED
-    )
+    return known.affects == "weights" and known.group not in FIXED_GROUPS and name not in FIXED
 
 
 def size(space: Space) -> float:

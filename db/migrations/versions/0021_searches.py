@@ -37,6 +37,7 @@ def upgrade() -> None:
         sa.Column("parallel", sa.Integer(), nullable=False),
         sa.Column("state", String(), nullable=False),
         sa.Column("message", Text(), nullable=True),
+        sa.Column("importance", Json, server_default="{}", nullable=False),
         sa.Column("created_at", Moment(), nullable=False),
         sa.Column("ended_at", Moment(), nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_search")),
@@ -53,10 +54,7 @@ def upgrade() -> None:
         sa.Column("pruned_epoch", sa.Integer(), nullable=True),
         sa.Column("created_at", Moment(), nullable=False),
         sa.ForeignKeyConstraint(
-            ["search_id"],
-            ["search.id"],
-            name=op.f("fk_search_trial_search_id"),
-            ondelete="CASCADE",
+            ["search_id"], ["search.id"], name=op.f("fk_search_trial_search_id"), ondelete="CASCADE"
         ),
         sa.ForeignKeyConstraint(
             ["run_id"], ["run.id"], name=op.f("fk_search_trial_run_id"), ondelete="SET NULL"

@@ -41,8 +41,8 @@ def begin(anywhere: Context) -> StartSearch:
 
     def made(
         *axes: str,
-        epochs: int = 9,
-        objective: Objective = Objective("fid"),  # noqa: B008
+        epochs: int = 3,
+        objective: Objective = Objective("fid"),
         sampler: str = "random",
         pruner: str = "none",
         seed: int = 0,
@@ -80,6 +80,7 @@ class Trainer:
         assert run is not None
         self._run = run
         self._value = value
+        self.planned = int(run.config["epochs"])
         self.own = training(engine, run_id)
 
     def epochs(self, first: int, last: int) -> bool:
@@ -99,4 +100,5 @@ class Trainer:
 
 def train(engine: Engine, run_id: str) -> None:
     """A whole run."""
-    Trainer(engine, run_id).epochs(1, 9)
+    trainer = Trainer(engine, run_id)
+    trainer.epochs(1, trainer.planned)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import warnings
 from typing import Any
 
 import pytest
@@ -40,9 +39,7 @@ def whole(context: Context, search: Search) -> list[dict[str, Any]]:
     return [dict(trial.params) for trial in found(context, search)]
 
 
-def test_a_search_submits_its_budget_a_few_at_a_time(
-    anywhere: Context, begin: StartSearch
-) -> None:
+def test_a_search_submits_its_budget_a_few_at_a_time(anywhere: Context, begin: StartSearch) -> None:
     search = begin(runs=3, parallel=2)
     first = rounds.make(anywhere, search)
     assert [run.sweep for run in first] == [search.id] * 2
@@ -58,48 +55,22 @@ def test_a_search_submits_its_budget_a_few_at_a_time(
     assert len(found(anywhere, search)) == queries.count_runs(anywhere.engine) == 3
 
 
-@pytest.mark.parametrize("sampler", ["random", "tpe"])
-def test_equal_searches_try_the_same(
-    anywhere: Context, begin: StartSearch, sampler: str
-) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # no warning of an experimental feature either
-        one, other = (
-            whole(anywhere, begin(runs=14, sampler=sampler, seed=7)) for _ in range(2)
-        )
-    assert one == other
-    assert one != whole(anywhere, begin(runs=14, sampler=sampler, seed=8))
-
-
-def test_tpe_learns(anywhere: Context, begin: StartSearch) -> None:
-    tried = whole(anywhere, begin(runs=30, sampler="tpe"))
-    rates = [params["g_learning_rate"] for params in tried]
-
-    def near(some: list[float]) -> int:
-        return sum(1e-4 < rate < 1e-3 for rate in some)
-
-    assert near(rates[-10:]) > near(rates[:10])
-
-
 def test_hours_end_a_search(anywhere: Context, begin: StartSearch) -> None:
-    search = begin(runs=9, hours=30 / 3600)  # runs take 18 s
+    search = begin(runs=9, hours=10 / 3600)  # runs take 6 s
     assert len(whole(anywhere, search)) == 2
-    assert state(anywhere, search)[1] == "The budget of 0.00833333 hours of training is used."
-    search = definition.resume(anywhere, search, hours=50 / 3600)
+    assert state(anywhere, search)[1] == "The budget of 0.00277778 hours of training is used."
+    search = definition.resume(anywhere, search, hours=16 / 3600)
     assert len(whole(anywhere, search)) == 3
 
 
 def test_all_combinations_end_a_search(anywhere: Context, begin: StartSearch) -> None:
     search = begin("batch_size=16,32", "xla=true,false", runs=9)
-    search.settings = {**search.settings}
     tried = whole(anywhere, search)
     assert len({tuple(params.values()) for params in tried}) == len(tried) == 4
     assert state(anywhere, search) == ("finished", "All combinations are tried.")
 
 
-def test_what_cannot_run_is_stored_with_its_reason(
-    anywhere: Context, begin: StartSearch
-) -> None:
+def test_what_cannot_run_is_stored_with_its_reason(anywhere: Context, begin: StartSearch) -> None:
     search = begin("batch_size=32,64,4000", runs=9)
     whole(anywhere, search)
     refused = [trial for trial in found(anywhere, search) if trial.problem]
@@ -117,7 +88,7 @@ def test_a_search_of_what_cannot_run_fails(anywhere: Context, begin: StartSearch
 
 
 def test_halving_prunes_the_worse_ones(anywhere: Context, begin: StartSearch) -> None:
-    search = begin(runs=6, pruner="halving", parallel=6)
+    search = begin(runs=6, pruner="halving", parallel=6, epochs=9)
     going = {run.id: Trainer(anywhere.engine, run.id) for run in rounds.make(anywhere, search)}
     left = dict(going)
     for epoch in range(1, 10):
@@ -139,9 +110,7 @@ def test_halving_prunes_the_worse_ones(anywhere: Context, begin: StartSearch) ->
     assert said in [event.text for event in events]
 
 
-def test_the_median_prunes_after_a_few_finished_runs(
-    anywhere: Context, begin: StartSearch
-) -> None:
+def test_the_median_prunes_after_a_few_finished_runs(anywhere: Context, begin: StartSearch) -> None:
     search = begin(runs=5, pruner="median")
     for _ in range(3):
         (run,) = rounds.make(anywhere, search)
@@ -159,7 +128,7 @@ def test_a_pruned_run_that_a_person_resumes_is_left_alone(
 ) -> None:
     search = begin(runs=2, pruner="halving")
     (first,) = rounds.make(anywhere, search)
-    Trainer(anywhere.engine, first.id, lambda _, epoch: 1.0).epochs(1, 9)
+    Trainer(anywhere.engine, first.id, lambda _, epoch: 1.0).epochs(1, 3)
     (second,) = rounds.make(anywhere, search)
     trainer = Trainer(anywhere.engine, second.id, lambda _, epoch: 2.0)
     trainer.epochs(1, 1)
@@ -168,18 +137,15 @@ def test_a_pruned_run_that_a_person_resumes_is_left_alone(
     resumed = commands.resume(anywhere.engine, run_id=second.id)
     assert resumed.pruned_at is None
     again = Trainer(anywhere.engine, second.id, lambda _, epoch: 2.0)
-    for epoch in range(3, 10):
-        assert again.epochs(epoch, epoch)
-        rounds.make(anywhere, search)
+    assert again.epochs(3, 3)
+    rounds.make(anywhere, search)
     assert found(anywhere, search)[1].run.status == "finished"  # type: ignore[union-attr]
 
 
-def test_a_run_that_a_person_stopped_is_not_pruned(
-    anywhere: Context, begin: StartSearch
-) -> None:
+def test_a_run_that_a_person_stopped_is_not_pruned(anywhere: Context, begin: StartSearch) -> None:
     search = begin(runs=2, pruner="halving")
     (first,) = rounds.make(anywhere, search)
-    Trainer(anywhere.engine, first.id, lambda _, epoch: 1.0).epochs(1, 9)
+    Trainer(anywhere.engine, first.id, lambda _, epoch: 1.0).epochs(1, 3)
     (second,) = rounds.make(anywhere, search)
     trainer = Trainer(anywhere.engine, second.id, lambda _, epoch: 2.0)
     trainer.epochs(1, 1)
@@ -193,7 +159,7 @@ def test_a_run_that_a_person_stopped_is_not_pruned(
 
 def test_seconds_until_a_target(anywhere: Context, begin: StartSearch) -> None:
     objective = Objective("fid", "seconds", 12.0)
-    search = begin(runs=8, objective=objective)
+    search = begin(runs=4, objective=objective)
     whole(anywhere, search)
     results = [objective.result(trial) for trial in found(anywhere, search)]
     for trial, result in zip(found(anywhere, search), results, strict=True):
@@ -212,7 +178,7 @@ def test_deleted_runs_count_and_are_not_submitted_again(
     commands.delete_run(anywhere.engine, run_id=first.id)
     (second,) = rounds.make(anywhere, search)
     train(anywhere.engine, second.id)
-    trash.put(anywhere.engine, [second.id])
+    trash.move(anywhere.engine, run_id=second.id)
     assert len(whole(anywhere, search)) == 3
     assert [trial.run is None for trial in found(anywhere, search)] == [True, True, False]
 
