@@ -1,5 +1,5 @@
-"""The search builder: settings with ranges, what is optimized, the budget, what that amounts to, and
-the button that starts it."""
+"""The search builder: settings with ranges, what is optimized, the budget, what that amounts to,
+and the button that starts it."""
 
 from __future__ import annotations
 

@@ -32,34 +32,36 @@ def render() -> None:
                 " one up on the page **Launch**: **Sweep**, then **Search**."
             )
         return
-    view.show(context, _chosen(found))
+    if (chosen := _chosen(found)) is not None:
+        view.show(context, chosen)
 
 
-def _chosen(found: list[Search]) -> Search:
+def _chosen(found: list[Search]) -> Search | None:
     """The search of the address, or of the chooser below the title."""
     named = {search.id: search for search in found}
     asked = navigation.search_param()
     if asked is not None and asked not in named:
-        st.query_params.pop("search")
-        st.caption(f"There is no search {formatting.escape(asked)}; this is the newest one.")
-        asked = None
-    chosen = st.selectbox(
+        st.info(
+            "There is no search with this id. The address is incomplete.",
+            icon=":material/search_off:",
+        )
+        return None
+    st.session_state[CHOICE] = asked or found[0].id
+    current = st.selectbox(
         "Search",
         list(named),
-        index=list(named).index(asked or found[0].id),
         format_func=lambda search_id: _label(named[search_id]),
         key=CHOICE,
+        on_change=lambda: st.query_params.__setitem__("search", st.session_state[CHOICE]),
         label_visibility="collapsed",
-        filter_mode=None,
+        width=480,
     )
-    if chosen != asked:
-        st.query_params["search"] = chosen
-    return named[chosen]
+    return named[current]
 
 
 def _label(search: Search) -> str:
-    when = search.created_at.strftime("%Y-%m-%d %H:%M UTC")
-    return f"{formatting.shorten(search.name, 60)} · {search.state} · {when}"
+    begun = f"{search.created_at:%Y-%m-%d %H:%M}"
+    return f"{formatting.shorten(search.name, 60)}, {begun} ({search.id})"
 
 
 render()
