@@ -47,7 +47,7 @@ def buttons(context: Context, search: Search) -> None:
             key="search_budget",
             **auth.writer("More runs or hours, or more runs at once; the search continues"),
         ):
-            _budget(context, search)
+            budget(context, search)
 
 
 def _stop(context: Context, search: Search, *, runs_too: bool) -> None:
@@ -60,7 +60,8 @@ def _stop(context: Context, search: Search, *, runs_too: bool) -> None:
 
 
 @st.dialog("Budget", icon=":material/add:")
-def _budget(context: Context, search: Search) -> None:
+def budget(context: Context, search: Search) -> None:
+    """Runs, hours and runs at once, in place of those that the search has."""
     runs = st.text_input("Runs", str(search.runs), key="budget_runs")
     hours = st.text_input(
         "Hours of training",

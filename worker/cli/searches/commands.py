@@ -114,7 +114,7 @@ def start(
     if started is None:
         return typer.echo("Nothing was stored. Omit --dry-run to start it.")
     typer.echo(f"Started search {started.id}. See it: ganboard search show {started.id}")
-    return _warn_without_driver(context)
+    return _say_who_submits(context)
 
 
 @search_app.command("list")
@@ -145,6 +145,7 @@ def show(search: SearchId, as_json: AsJson = False) -> None:
     """
     from ganboard.db.searches import searches
     from ganboard.worker.searches import progress
+    from ganboard.worker.searches.definition import NO_DRIVER
     from ganboard.worker.terminal import searches as view
 
     context = open_database()
@@ -152,7 +153,9 @@ def show(search: SearchId, as_json: AsJson = False) -> None:
     if as_json:
         return output.print_json(progress.document(found))
     view.print_search(found)
-    return _warn_without_driver(context) if found.search.state == searches.RUNNING else None
+    if found.search.state == searches.RUNNING and not _driven(context):
+        output.complain(NO_DRIVER)
+    return None
 
 
 @search_app.command()
@@ -210,7 +213,7 @@ def continue_search(
     if as_json:
         return output.print_json(progress.document(progress.read(context, found)))
     typer.echo(f"Search {found.id} continues to {found.runs:,} runs.")
-    return _warn_without_driver(context)
+    return _say_who_submits(context)
 
 
 @search_app.command()
@@ -245,9 +248,13 @@ def _without_trials(document: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in document.items() if name != "trials"}
 
 
-def _warn_without_driver(context: Any) -> None:
+def _driven(context: Any) -> bool:
+    """Whether a process that submits the runs of searches is alive."""
     from ganboard.db import heartbeats
-    from ganboard.worker.searches.definition import NO_DRIVER
 
-    if not any(one.alive for one in heartbeats.search_drivers(context.engine)):
-        output.complain(NO_DRIVER)
+    return any(one.alive for one in heartbeats.search_drivers(context.engine))
+
+
+def _say_who_submits(context: Any) -> None:
+    if not _driven(context):
+        typer.echo("Its runs are submitted by `ganboard up`, or by `ganboard search drive`.")
