@@ -75,17 +75,6 @@ def of_search(engine: Engine, search_id: str, metric: str) -> list[Trial]:
     ]
 
 
-def of_run(engine: Engine, run_id: str) -> tuple[Search, int] | None:
-    """The search of a run, and the run's number in it."""
-    found = (
-        select(Search, SearchTrial.number)
-        .join(SearchTrial, col(SearchTrial.search_id) == col(Search.id))
-        .where(SearchTrial.run_id == run_id)
-    )
-    with reading(engine) as session:
-        return next(iter(session.exec(found).all()), None)
-
-
 def submit(
     engine: Engine,
     search_id: str,

@@ -61,9 +61,9 @@ def test_a_search_under_way(context: Context) -> None:
     search = begun(context)
     progress(context, search, 1)
     at = open_page("searches", search=search.id)
-    assert at.get("progress")[0].proto.text == "1 of 4 runs ended · about 18 s left"
+    assert at.get("progress")[0].proto.text.startswith("1 of 4 runs ended · about ")
     said = words(at)
-    assert "Time left: mean training time of the run that has ended." in said
+    assert "Time left: median duration of the run that has ended." in said
     assert "1 finished run with a result: importance needs at least 10." in said
     assert "1 finished run so far: comparing settings needs at least 2." in said
     assert len(figures(at)) == 1
@@ -81,6 +81,8 @@ def test_a_finished_search(context: Context) -> None:
     table = at.dataframe[0].value
     assert table["State"].tolist() == ["Finished"] * 4
     metrics = {metric.label: metric.value for metric in at.metric}
+    listed = open_page("runs", q=f"sweep:{search.id}")
+    assert "Search my search" in [link.proto.label for link in listed.get("page_link")]
     assert metrics["Finished"] == "4"
     assert float(metrics["Best FID"]) == pytest.approx(table["Best FID"].min(), abs=0.01)
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import mean
+from statistics import mean, median
 from typing import Any
 
-from ganboard.db.models import ENDED, Search
+from ganboard.db.models import ENDED, Run, Search
 from ganboard.db.searches import trials
 from ganboard.db.searches.trials import Trial
 from ganboard.worker.context import Context
@@ -67,25 +67,21 @@ class Progress:
 
     @property
     def seconds_left(self) -> tuple[float, str] | None:
-        """Seconds of training that are left, divided by the runs at once, and from what that is
-        known; None before the first run has ended."""
-        done = [
-            trial.run.seconds
-            for trial in self.trials
-            if trial.run and trial.run.status in ENDED and trial.run.seconds
-        ]
-        if not done or self.search.state != "running":
+        """Seconds until the budget is used, with so many runs at once, and from what that is known;
+        None before the first run has ended."""
+        runs = [trial.run for trial in self.trials if trial.run]
+        ended = [run for run in runs if run.status in ENDED and run.started_at and run.ended_at]
+        if not ended or self.search.state != "running":
             return None
-        trained = sum(
-            trial.run.seconds
-            for trial in self.trials
-            if trial.run and trial.run.status not in ENDED
-        )
-        left = max(0.0, (self.search.runs - self.ended) * mean(done) - trained)
-        if self.search.hours is not None:
-            left = min(left, max(0.0, 3600 * (self.search.hours - self.hours)))
-        many = "run that has" if len(done) == 1 else f"{len(done)} runs that have"
-        return left / self.search.parallel, f"mean training time of the {many} ended"
+        usual = median(map(_duration, ended))
+        left = float(self.search.runs - self.submitted)
+        training = mean(run.seconds for run in ended)
+        if self.search.hours is not None and training:
+            left = min(left, max(0.0, 3600 * (self.search.hours - self.hours) / training))
+        going = [run for run in runs if run.status not in ENDED]
+        seconds = left * usual + sum(max(0.0, usual - _duration(run)) for run in going)
+        many = "run that has" if len(ended) == 1 else f"{len(ended)} runs that have"
+        return seconds / self.search.parallel, f"median duration of the {many} ended"
 
     @property
     def method(self) -> str:
@@ -111,6 +107,12 @@ def state(trial: Trial) -> str:
     if trial.run is not None:
         return trial.run.shown_status
     return DELETED if trial.problem is None else REFUSED
+
+
+def _duration(run: Run) -> float:
+    """Seconds from the start of a run to its end, or to its latest progress."""
+    last = run.ended_at or run.progress_at
+    return (last - run.started_at).total_seconds() if last and run.started_at else 0.0
 
 
 def document(progress: Progress) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def by_trial(dots: Sequence[Dot], *, objective: str, maximize: bool) -> go.Figur
         height=360,
         hovermode="closest",
         showlegend=True,
-        xaxis={"title": {"text": "Trial"}, "rangemode": "tozero", "dtick": _step(dots)},
+        xaxis={"title": {"text": "Trial"}, "range": _span(dots), "dtick": _step(dots)},
         yaxis={"title": {"text": plain(objective)}},
     )
     for group, name, colour, symbol in GROUPS:
@@ -134,6 +134,11 @@ def _scatter(
 
 def _group(dot: Dot) -> str:
     return dot.state if dot.state in ("finished", "pruned") else "other"
+
+
+def _span(dots: Sequence[Dot]) -> tuple[float, float]:
+    """From before the first trial to behind the last one."""
+    return -0.5, max((dot.number for dot in dots), default=0) + 0.5
 
 
 def _step(dots: Sequence[Dot]) -> int | None:
