@@ -125,8 +125,8 @@ def list_searches(as_json: AsJson = False) -> None:
       ganboard search list
     """
     from ganboard.db.searches import searches
+    from ganboard.worker.cli.searches import view
     from ganboard.worker.searches import progress
-    from ganboard.worker.terminal import searches as view
 
     context = open_database()
     found = [progress.read(context, one) for one in searches.listed(context.engine)]
@@ -144,9 +144,9 @@ def show(search: SearchId, as_json: AsJson = False) -> None:
       ganboard search show latest
     """
     from ganboard.db.searches import searches
+    from ganboard.worker.cli.searches import view
     from ganboard.worker.searches import progress
     from ganboard.worker.searches.definition import NO_DRIVER
-    from ganboard.worker.terminal import searches as view
 
     context = open_database()
     found = progress.read(context, searches.find(context.engine, search))
