@@ -20,10 +20,9 @@ from ganboard.app.launch import (
     picture_sheet,
     plan,
     preset_cards,
-    search_builder,
     settings_form,
     study_diff,
-    sweep_builder,
+    sweep_kinds,
 )
 from ganboard.app.launch.forked import Fork
 from ganboard.app.run import devices
@@ -51,8 +50,6 @@ STALE = "launch_stale_address"
 NAME = "launch_name"
 MODE = "launch_mode"
 ONE, GRID = "One run", "Sweep"
-KIND = "launch_kind"
-EVERY_COMBINATION, BY_SAMPLER = "Grid", "Search"
 QUEUE_EVERY = 5.0  # seconds between reads of the queue
 SETTLED = 5.0  # seconds after a choice of preset until the browser has the new address
 
@@ -103,22 +100,10 @@ def render() -> None:
     values = settings_form.values()
     with grid:
         if mode == GRID:
-            kind = st.segmented_control(
-                "Kind of sweep",
-                (EVERY_COMBINATION, BY_SAMPLER),
-                key=KIND,
-                default=EVERY_COMBINATION,
-                required=True,
-                label_visibility="collapsed",
-                persist_state="session",
+            queue = partial(_queue, context)
+            sweep_kinds.draw(
+                context, values, here, history, preset=preset, parent_id=parent_id, queue=queue
             )
-            if kind == BY_SAMPLER:
-                search_builder.draw(context, values, preset=preset)
-            else:
-                queue = partial(_queue, context)
-                sweep_builder.draw(
-                    context, values, here, history, preset=preset, parent_id=parent_id, queue=queue
-                )
     with side, st.container(border=True, key="launch_plan"):
         found = plan.make_plan(values, here, context.settings.data)
         if fork:
