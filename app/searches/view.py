@@ -11,6 +11,7 @@ from ganboard.app.searches import actions, charts
 from ganboard.db import heartbeats
 from ganboard.db.models import Search
 from ganboard.db.searches import searches
+from ganboard.db.searches.trials import Trial
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from ganboard.worker.searches import progress as progresses
@@ -141,7 +142,7 @@ def _table(found: Progress) -> None:
         }
         for axis in found.space:
             row[settings_form.label(axis.name)] = study_diff.format_value(trial.params[axis.name])
-        row["Remark"] = _remark(trial.problem, trial.pruned_epoch, shown)
+        row["Remark"] = _remark(trial)
         rows.append(row)
     st.dataframe(
         pd.DataFrame(rows),
@@ -158,9 +159,13 @@ def _table(found: Progress) -> None:
     )
 
 
-def _remark(problem: str | None, pruned: int | None, shown: str) -> str:
-    if problem:
-        return problem
-    if pruned is None:
+def _remark(trial: Trial) -> str:
+    if trial.problem:
+        return trial.problem
+    if trial.pruned_epoch is None or trial.run is None:
         return ""
-    return f"Pruned at epoch {pruned}" + ("" if shown == "pruned" else ", then resumed")
+    if trial.run.pruned_at is None:
+        return f"Pruned at epoch {trial.pruned_epoch}, then resumed"
+    if trial.run.status == "finished":
+        return f"Finished before the pruner's stop at epoch {trial.pruned_epoch} took effect"
+    return f"Pruned at epoch {trial.pruned_epoch}"

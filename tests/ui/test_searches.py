@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ganboard.db.models import Search
+from ganboard.db.runs import commands
 from ganboard.db.searches import searches
 from ganboard.gan import presets
 from ganboard.worker.context import Context
@@ -102,6 +103,21 @@ def test_pruned_trials_are_shown_as_such(context: Context) -> None:
     assert "violet-badge[:material/content_cut: Pruned]" in words(open_page("run", run=second.id))
     table = next(one.value for one in open_page("runs").dataframe if "Status" in one.value)
     assert sorted(map(str, table["Status"])) == ["['Finished']", "['Pruned']"]
+
+
+def test_a_stop_that_comes_too_late_is_said(context: Context) -> None:
+    search = begun(context, pruner="halving", runs=2)
+    (first,) = rounds.make(context, search)
+    Trainer(context.engine, first.id, lambda _, epoch: 1.0).epochs(1, 3)
+    (second,) = rounds.make(context, search)
+    trainer = Trainer(context.engine, second.id, lambda _, epoch: 2.0)
+    trainer.epochs(1, 1)
+    rounds.make(context, search)
+    commands.finish(context.engine, **trainer.own, status="finished")
+    at = open_page("searches", search=search.id)
+    table = at.dataframe[0].value
+    assert table["State"].tolist() == ["Finished", "Finished"]
+    assert table["Remark"][1] == "Finished before the pruner's stop at epoch 1 took effect"
 
 
 def test_stop_continue_and_raise(context: Context) -> None:
