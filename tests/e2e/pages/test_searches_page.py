@@ -19,10 +19,15 @@ def test_a_search_is_set_up_and_followed(
     context: Context, server: str, page: Page, complaints: list[str], shot: Callable[[str], None]
 ) -> None:
     page.goto(f"{server}/launch?preset=tiny")
-    page.get_by_text("Sweep", exact=True).click()
-    kinds = page.get_by_test_id("stButtonGroup").filter(has_text="Grid")
-    kinds.get_by_text("Search", exact=True).click()
+    quiet = page.get_by_test_id("stApp")
+    for choice in ("Sweep", "Search"):
+        # a click that comes before the page is complete would be lost
+        expect(quiet).to_have_attribute("data-test-script-state", "notRunning")
+        page.get_by_role("radio", name=choice).or_(
+            page.get_by_role("button", name=choice, exact=True)
+        ).first.click()
     builder = page.locator(".st-key-search_builder")
+    expect(builder.get_by_text("20 runs, 1 at a time.")).to_be_visible()
     runs = builder.get_by_label("Runs", exact=True)
     runs.fill("2")
     runs.press("Enter")
