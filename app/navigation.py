@@ -19,6 +19,7 @@ LAUNCH_PAGE = "pages/launch.py"
 RUN_PAGE = "pages/run.py"
 COMPARE_PAGE = "pages/compare.py"
 FRONTIER_PAGE = "pages/frontier.py"
+SEARCHES_PAGE = "pages/searches.py"
 STUDIES_PAGE = "pages/studies.py"
 MODELS_PAGE = "pages/models.py"
 PLAYGROUND_PAGE = "pages/playground.py"
@@ -30,6 +31,7 @@ PAGES = {  # title and icon, in the order of the navigation
     RUN_PAGE: ("Run", ":material/show_chart:"),
     COMPARE_PAGE: ("Compare", ":material/compare_arrows:"),
     FRONTIER_PAGE: ("Quality per second", ":material/trending_down:"),
+    SEARCHES_PAGE: ("Searches", ":material/manage_search:"),
     STUDIES_PAGE: ("Studies", ":material/science:"),
     MODELS_PAGE: ("Models", ":material/deployed_code:"),
     PLAYGROUND_PAGE: ("Playground", ":material/palette:"),
@@ -81,6 +83,11 @@ def runs_beyond() -> int:
 def sweep_param() -> str | None:
     """The sweep that `?sweep=` names."""
     return next(iter(_ids("sweep")), None)
+
+
+def search_param() -> str | None:
+    """The search over settings that `?search=` names."""
+    return next(iter(_ids("search")), None)
 
 
 def study_param() -> str | None:

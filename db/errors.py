@@ -16,6 +16,10 @@ class UnknownStudy(DbError):
     """No such study."""
 
 
+class UnknownSearch(DbError):
+    """No such search over settings."""
+
+
 class UnknownVersion(DbError):
     """No such version of a model."""
 

@@ -11,7 +11,7 @@ from sqlmodel import col, select
 from ganboard.db import clock
 from ganboard.db.clock import now
 from ganboard.db.engine import reading, writing
-from ganboard.db.models import ALERTS, INFERENCE, TRAINING, Worker
+from ganboard.db.models import ALERTS, INFERENCE, SEARCHES, TRAINING, Worker
 
 WORKER_ALIVE_SECONDS = 15.0
 WORKER_FORGOTTEN_SECONDS = 3600.0
@@ -79,6 +79,11 @@ def inference_workers(engine: Engine) -> list[WorkerState]:
 def alert_senders(engine: Engine) -> list[WorkerState]:
     """The same of the processes that send alerts."""
     return _of_kind(engine, ALERTS)
+
+
+def search_drivers(engine: Engine) -> list[WorkerState]:
+    """The same of the processes that submit the runs of searches."""
+    return _of_kind(engine, SEARCHES)
 
 
 def _of_kind(engine: Engine, kind: str) -> list[WorkerState]:

@@ -28,10 +28,14 @@ STATUSES = ("queued", "starting", "running", "finished", "failed", "stopped", "s
 ACTIVE = ("starting", "running")  # has, or should have, a live lease
 WAITING = ("queued", "suspended")  # resumes automatically when a worker is free
 ENDED = ("finished", "failed", "stopped")
+# how a run is shown that a search has stopped
+PRUNED = "pruned"
+SHOWN = (*STATUSES, PRUNED)
 # kinds of workers
 TRAINING = "training"
 INFERENCE = "inference"  # answers requests
 ALERTS = "alerts"  # sends alerts
+SEARCHES = "searches"  # submits and prunes the runs of searches
 
 SQLModel.metadata.naming_convention = MetaData(
     naming_convention={
@@ -54,6 +58,11 @@ def _mapping() -> Any:
 
 def _of_run(**options: Any) -> Any:
     return Field(sa_column_args=[ForeignKey("run.id", ondelete="CASCADE")], **options)
+
+
+def shown_status(status: str, pruned_at: datetime | None) -> str:
+    """One of SHOWN."""
+    return PRUNED if status == "stopped" and pruned_at is not None else status
 
 
 class Run(SQLModel, table=True):
@@ -82,7 +91,7 @@ class Run(SQLModel, table=True):
     config: dict[str, Any] = Field(sa_type=Json)
     preset: str = ""
     parent_id: str | None = None  # cloned from
-    sweep: str | None = None  # the id that all runs of one grid share
+    sweep: str | None = None  # the id that all runs of one grid or search share
     # counts runs as they are created; gives each its colour
     number: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     note: str | None = Field(default=None, sa_type=Text)
@@ -99,6 +108,7 @@ class Run(SQLModel, table=True):
     worker: str | None = None
     lease_until: datetime | None = None
     stop_requested_at: datetime | None = None
+    pruned_at: datetime | None = None  # when a search requested the stop
     failures: int = 0  # deaths without an epoch finished in between; bounds automatic restarts
     error: str | None = Field(default=None, sa_type=Text)
     # latest metrics, so that lists need no join
@@ -122,6 +132,11 @@ class Run(SQLModel, table=True):
     external: bool = Field(default=False, sa_column_kwargs={"server_default": text("false")})
     # reports of that script stored so far, so that a repeated one is harmless
     reports: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+
+    @property
+    def shown_status(self) -> str:
+        """One of SHOWN: the status, or that a search has stopped the run."""
+        return shown_status(self.status, self.pruned_at)
 
 
 class Tag(SQLModel, table=True):
@@ -178,6 +193,57 @@ class StudyRun(SQLModel, table=True):
     )
     part: str = Field(primary_key=True, sa_type=Text)
     run_id: str = _of_run(primary_key=True)
+
+
+class Search(SQLModel, table=True):
+    """A search over settings: what is sought, within which budget. Its id is the `sweep` of its
+    runs."""
+
+    __tablename__ = "search"
+    __table_args__ = (Index("ix_search_state", "state"),)
+
+    id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
+    name: str = Field(sa_type=Text)
+    preset: str = ""
+    settings: dict[str, Any] = Field(sa_type=Json)  # that all of its runs share
+    # by setting, in the order in which they are drawn: see `worker.searches.space`
+    space: dict[str, Any] = Field(sa_type=Json)
+    objective: dict[str, Any] = Field(sa_type=Json)  # see `worker.searches.objective`
+    sampler: str
+    pruner: str
+    seed: int
+    # the budget
+    runs: int
+    hours: float | None = Field(default=None, sa_type=Real)  # of training; None: no limit
+    parallel: int  # runs at the same time
+    state: str = "running"  # one of `db.searches.searches.STATES`
+    message: str | None = Field(default=None, sa_type=Text)  # why it has ended, or cannot go on
+    # share of the variation of results that each setting explains, by Optuna's fANOVA; with the
+    # number of trials that they come from as "trials"
+    importance: dict[str, Any] = _mapping()
+    created_at: datetime = Field(default_factory=utc_now)
+    ended_at: datetime | None = None
+
+
+class SearchTrial(SQLModel, table=True):
+    """One combination that a search has tried, from 0 in order."""
+
+    __tablename__ = "search_trial"
+    __table_args__ = (Index("ix_search_trial_run_id", "run_id"),)
+
+    search_id: str = Field(
+        primary_key=True, sa_type=Text, sa_column_args=[ForeignKey("search.id", ondelete="CASCADE")]
+    )
+    number: int = Field(primary_key=True)
+    # None: it cannot run, or the run was removed
+    run_id: str | None = Field(
+        default=None, sa_column_args=[ForeignKey("run.id", ondelete="SET NULL")]
+    )
+    params: dict[str, Any] = Field(sa_type=Json)  # by setting
+    problem: str | None = Field(default=None, sa_type=Text)  # why it cannot run
+    seen_epoch: int = 0  # up to which the pruner has looked at evaluations
+    pruned_epoch: int | None = None  # with whose evaluation it was pruned
+    created_at: datetime = Field(default_factory=utc_now)
 
 
 class Request(SQLModel, table=True):

@@ -191,6 +191,12 @@ STATUS = {
         "orange",
         "Stopped on request; can be resumed from the latest checkpoint.",
     ),
+    "pruned": StatusStyle(
+        "Pruned",
+        ":material/content_cut:",
+        "violet",
+        "Stopped by its search: others did better. Can be resumed from the latest checkpoint.",
+    ),
     "suspended": StatusStyle(
         "Suspended",
         ":material/pause:",

@@ -176,7 +176,7 @@ def draw_summary(compared: Compared, epochs: Arrays, evaluated: Arrays) -> None:
         {
             "": run_swatch(run.number),
             "Run": labels[run.id],
-            "Status": formatting.status_word(run.status),
+            "Status": formatting.status_word(run.shown_status),
             "Epochs": f"{run.epoch} of {run.config.get('epochs', '?')}",
             "Training": formatting.duration(run.seconds or None),
             "Median per epoch": formatting.duration(speed[run.id][0]),

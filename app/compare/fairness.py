@@ -26,8 +26,9 @@ def state(run: Run, measured: int, who: str) -> list[str]:
     if run.external:
         done = formatting.plural(run.epoch, "epoch")
     found = []
-    if run.status in ("failed", "stopped"):
-        found.append(f"{who} {'failed' if run.status == 'failed' else 'was stopped'} after {done}.")
+    ended = {"failed": "failed", "stopped": "was stopped", "pruned": "was pruned by its search"}
+    if word := ended.get(run.shown_status):
+        found.append(f"{who} {word} after {done}.")
     if any(loss is not None and not math.isfinite(loss) for loss in (run.g_loss, run.d_loss)):
         found.append(f"{who} diverged: its losses are no longer finite.")
     if 0 < measured < FEW:

@@ -199,7 +199,7 @@ def _best(runs: list[Listed], name: str, measure: Measure) -> None:
         st.page_link(
             navigation.RUN_PAGE,
             label=label,
-            icon=formatting.STATUS[best.status].icon,
+            icon=formatting.STATUS[best.shown_status].icon,
             query_params={"run": best.id},
         )
         few = [run.id for run in runs[: navigation.SIDE_BY_SIDE]]

@@ -25,7 +25,7 @@ def draw(context: Context, entry: Entry, row: pd.Series[Any], words: str, option
         st.page_link(
             navigation.RUN_PAGE,
             label=formatting.escape(formatting.shorten(run.name, 60)),
-            icon=formatting.STATUS[run.status].icon,
+            icon=formatting.STATUS[run.shown_status].icon,
             query_params={"run": run.id, "at": str(row["grid"])},
         )
         value = formatting.decimal(row["y"], options.metric.digits)

@@ -170,7 +170,7 @@ def _links(best: Configuration) -> None:
         st.page_link(
             navigation.RUN_PAGE,
             label=formatting.escape(formatting.shorten(run.name, 60)),
-            icon=formatting.STATUS[run.status].icon,
+            icon=formatting.STATUS[run.shown_status].icon,
             query_params={"run": run.id},
         )
         st.page_link(

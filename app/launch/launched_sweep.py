@@ -69,7 +69,7 @@ def _progress(context: Context, made: str) -> None:
 
 def _stand(context: Context, runs: Sequence[Run]) -> str:
     states = {
-        word: sum(run.status == status for run in runs)
+        word: sum(run.shown_status == status for run in runs)
         for status, word in ((s, formatting.status_word(s).lower()) for s in formatting.STATUS)
     }
     text = ", ".join(f"{count} {word}" for word, count in states.items() if count)

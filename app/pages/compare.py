@@ -217,7 +217,7 @@ def draw_links(engine: Engine, runs: list[Run]) -> None:
         st.page_link(
             navigation.RUN_PAGE,
             label=label,
-            icon=formatting.STATUS[run.status].icon,
+            icon=formatting.STATUS[run.shown_status].icon,
             query_params={"run": run.id},
         )
     chosen = [run.id for run in runs]

@@ -22,7 +22,7 @@ from ganboard.app.launch import (
     preset_cards,
     settings_form,
     study_diff,
-    sweep_builder,
+    sweep_kinds,
 )
 from ganboard.app.launch.forked import Fork
 from ganboard.app.run import devices
@@ -101,7 +101,7 @@ def render() -> None:
     with grid:
         if mode == GRID:
             queue = partial(_queue, context)
-            sweep_builder.draw(
+            sweep_kinds.draw(
                 context, values, here, history, preset=preset, parent_id=parent_id, queue=queue
             )
     with side, st.container(border=True, key="launch_plan"):

@@ -248,7 +248,7 @@ def in_trash(context: Context, run: Run) -> None:
     st.warning(
         f"This run is in the trash. It was deleted {formatting.ago(since)} and will be removed with"
         f" all its files in {formatting.duration(max(0.0, left))}. Restored, it is as before:"
-        f" {formatting.status_word(run.status).lower()}, with"
+        f" {formatting.status_word(run.shown_status).lower()}, with"
         f" {formatting.plural(run.epoch, 'finished epoch')}.",
         icon=":material/delete:",
     )
@@ -269,12 +269,12 @@ def missing(context: Context, *, asked: bool) -> None:
     for run in newest:
         label = (
             f"{formatting.escape(formatting.shorten(run.name))} ·"
-            f" {formatting.status_word(run.status)}"
+            f" {formatting.status_word(run.shown_status)}"
         )
         st.page_link(
             navigation.RUN_PAGE,
             label=label,
-            icon=formatting.STATUS[run.status].icon,
+            icon=formatting.STATUS[run.shown_status].icon,
             query_params={"run": run.id},
         )
     st.page_link(navigation.RUNS_PAGE, label="All runs", icon=":material/list:")

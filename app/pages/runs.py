@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import streamlit as st
 
 from ganboard.app import navigation, shortcuts
@@ -15,9 +17,11 @@ from ganboard.app.runs import trash as trash_actions
 from ganboard.app.runs.listing import ACTIVE, TRASH, Choice
 from ganboard.app.theme import style
 from ganboard.db.runs import queries, trash
+from ganboard.db.searches import searches
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
+SWEEP = re.compile(r"(?:^|\s)sweep:(\w+)")
 STALE = ".st-key-runs_stale [data-testid=stDataFrame] { opacity: 0.45 }"  # not what was asked for
 CELL = "preview_cell"  # the cell that had the focus when the page was drawn last
 
@@ -51,6 +55,7 @@ def render() -> None:
     st.session_state[SELECTED] = [run_id for run_id in before if run_id in current]
     if key := shortcuts.taken():
         keys.apply(key, list(current))
+    _search_of_sweep(context, choice)
     if stored and choice.place != TRASH:
         with card:
             st.fragment(latest.card, run_every=seconds)(context)
@@ -68,6 +73,18 @@ def render() -> None:
             overlay.show(context, selected, seconds)
     # last: a part above that draws the page anew would swallow the words
     actions.report_outcome(outcome)
+
+
+def _search_of_sweep(context: Context, choice: Choice) -> None:
+    """The way to the search whose runs are listed."""
+    named = SWEEP.search(choice.search)
+    if named and (found := searches.get(context.engine, named[1])):
+        st.page_link(
+            navigation.SEARCHES_PAGE,
+            label=f"Search {formatting.escape(formatting.shorten(found.name, 60))}",
+            icon=navigation.PAGES[navigation.SEARCHES_PAGE][1],
+            query_params={"search": found.id},
+        )
 
 
 def _table(context: Context, choice: Choice, training: bool, states: list[str]) -> None:

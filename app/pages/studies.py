@@ -162,7 +162,7 @@ def _progress(context: Context, study: Study, ended: int, waited: bool) -> None:
         st.page_link(
             navigation.RUN_PAGE,
             label=formatting.escape(formatting.shorten(run.name)),
-            icon=formatting.STATUS[run.status].icon,
+            icon=formatting.STATUS[run.shown_status].icon,
             query_params={"run": run.id},
         )
 

@@ -94,9 +94,9 @@ def show(context: Context, run: Run, head: Head, link: Link) -> None:
     said = None if run.status == "failed" else alert(run, troubles)
     with head.state:
         st.markdown(
-            formatting.status_badge(run.status),
+            formatting.status_badge(run.shown_status),
             width="content",
-            help=formatting.STATUS[run.status].meaning,
+            help=formatting.STATUS[run.shown_status].meaning,
         )
         if said:
             serious = said[0].startswith(":red")

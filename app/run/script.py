@@ -16,7 +16,7 @@ def activity(run: Run, now: datetime) -> str:
     """One sentence; `now` is the database's time."""
     if run.status not in ACTIVE:
         return {"finished": "The script has finished.", "failed": "Ended with an error."}.get(
-            run.status, formatting.STATUS[run.status].meaning
+            run.status, formatting.STATUS[run.shown_status].meaning
         )
     if run.lease_until is not None and run.lease_until < now:
         silent = formatting.duration((now - run.lease_until).total_seconds())

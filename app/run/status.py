@@ -76,7 +76,7 @@ def activity(
     if run.status == "failed":
         return "Ended with an error."
     if run.status not in ACTIVE:
-        return formatting.STATUS[run.status].meaning
+        return formatting.STATUS[run.shown_status].meaning
     if run.lease_until is not None and is_silent(run, now):
         silent = formatting.duration((now - run.lease_until).total_seconds())
         return f"No heartbeat for {silent}; another worker will resume from the latest checkpoint."

@@ -133,7 +133,9 @@ FIRST = {
 COLUMNS: dict[str, Column] = {
     # `table.show` makes buttons of the names
     "Run": Column(lambda run: button_label(run.name), TEXT, None),
-    "Status": Column(lambda run: [formatting.status_word(run.status)], pa.list_(TEXT), _STATES),
+    "Status": Column(
+        lambda run: [formatting.status_word(run.shown_status)], pa.list_(TEXT), _STATES
+    ),
     "Tags": Column(
         lambda run: list(run.tags),
         pa.list_(TEXT),

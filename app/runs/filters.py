@@ -9,7 +9,7 @@ import streamlit as st
 from ganboard.app.runs.columns import COLUMNS, SETTINGS, USUAL
 from ganboard.app.runs.listing import ACTIVE, PLACES, Choice
 from ganboard.db.errors import BadSearch
-from ganboard.db.models import STATUSES
+from ganboard.db.models import SHOWN
 from ganboard.db.runs import search
 from ganboard.db.runs.listing import DISTANCES, Listed
 from ganboard.gan.settings.features import LABELS
@@ -29,8 +29,8 @@ SEARCH_HELP = """All terms must match; a minus before a term negates it.
 | `paper` | with this text in the name, note or a tag, or at the start of the id |
 | `"two words"` | with this exact phrase |
 | `tag:baseline` | with this tag |
-| `status:failed` | in this state |
-| `preset:paper`, `sweep:ID` | launched from a preset, or in a sweep |
+| `status:failed`, `status:pruned` | in this state |
+| `preset:paper`, `sweep:ID` | launched from a preset, or in a sweep or search |
 | `precision=float32`, `xla=true` | with a setting |
 | `batch_size>=128`, `d_steps!=1` | with a setting; also `>`, `<`, `<=` |
 | `fid<20`, `epoch>5`, `g_loss=nan` | metrics: epoch, step, seconds, g_loss, d_loss, \
@@ -71,7 +71,7 @@ def show(runs: list[Listed], names: Sequence[str]) -> tuple[Choice, bool]:
         )
         states = st.pills(
             "Status",
-            STATUSES,
+            SHOWN,
             key="status",
             bind="query-params",
             selection_mode="multi",

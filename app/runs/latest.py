@@ -88,7 +88,7 @@ def _chosen(context: Context, follow: bool) -> tuple[Run | None, bool]:
 def _headline(context: Context, run: Run) -> None:
     st.markdown(
         f"**{formatting.escape(formatting.shorten(run.name, 48))}**"
-        f" &ensp;{formatting.status_badge(run.status)}"
+        f" &ensp;{formatting.status_badge(run.shown_status)}"
     )
     if run.external:
         st.caption(f"Trained by a script: step {run.step:,}")

@@ -44,7 +44,8 @@ class Choice:
         usual = [
             run
             for run in runs
-            if self.place == place_of(run) and (not self.statuses or run.status in self.statuses)
+            if self.place == place_of(run)
+            and (not self.statuses or run.shown_status in self.statuses)
         ]
         return search.matching(usual, search.parse(self.search, SETTINGS))
 

@@ -70,7 +70,7 @@ def _largest_runs(context: Context) -> None:
     rows = [
         (
             run.name,
-            formatting.status_word(run.status),
+            formatting.status_word(run.shown_status),
             formatting.size(size, sizes),
             f"run?run={run.id}",
         )

@@ -73,7 +73,7 @@ def show_waiting(context: Context) -> None:
         (
             place,
             run.name,
-            formatting.status_word(run.status),
+            formatting.status_word(run.shown_status),
             _since(run.queued_at, present),
             f"run?run={run.id}",
         )

@@ -81,16 +81,24 @@ def request_stop(engine: Engine, *, run_id: str) -> str:
         run = locked(session, run_id)
         if run.status in ENDED:
             raise NotAllowed(f"Run {run_id} is already {run.status}.")
-        if run.status in WAITING:
-            run.status, run.ended_at, run.phase = "stopped", now(), None  # type: ignore[assignment]
-        elif run.stop_requested_at is None:
-            run.stop_requested_at = now()  # type: ignore[assignment]
-        else:
+        if not stop_within(session, run, "Stop requested."):
             return run.status
-        note(session, run_id, run.attempt, "info", "Stop requested.")
         session.flush()
         session.refresh(run)
         return run.status
+
+
+def stop_within(session: Session, run: Run, said: str) -> bool:
+    """Request the stop of a locked run that has not ended, within the caller's transaction; False
+    if it was requested before."""
+    if run.status in WAITING:
+        run.status, run.ended_at, run.phase = "stopped", now(), None  # type: ignore[assignment]
+    elif run.stop_requested_at is None:
+        run.stop_requested_at = now()  # type: ignore[assignment]
+    else:
+        return False
+    note(session, run.id, run.attempt, "info", said)
+    return True
 
 
 def resume(engine: Engine, *, run_id: str, without: str | None = None) -> Run:
@@ -123,7 +131,7 @@ def resume(engine: Engine, *, run_id: str, without: str | None = None) -> Run:
         run.status, run.queued_at = "queued", now()  # type: ignore[assignment]
         run.stop_requested_at = run.lease_until = run.ended_at = run.error = run.phase = (
             run.archived_at
-        ) = None
+        ) = run.pruned_at = None
         run.failures = 0
         note(session, run_id, run.attempt, "info", "Resume requested.")
         session.flush()

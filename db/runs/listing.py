@@ -12,7 +12,7 @@ from sqlalchemy import Engine, and_, case, func, not_, or_
 from sqlmodel import col, select
 
 from ganboard.db.engine import TRASH_TOO, reading
-from ganboard.db.models import ENDED, STATUSES, Event, Grid, Metric, Quality, Run, Tag
+from ganboard.db.models import ENDED, STATUSES, Event, Grid, Metric, Quality, Run, Tag, shown_status
 
 _FEATURES = "quality_features"  # the fact of a run
 CLASSIFIER = "classifier"  # the features of a run that has not recorded any
@@ -34,6 +34,7 @@ class Listed:
     note: str | None
     archived_at: datetime | None
     deleted_at: datetime | None
+    pruned_at: datetime | None
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
@@ -52,6 +53,11 @@ class Listed:
     fid_encoder: float | None
     fid_inception: float | None
     memorization: float | None  # the highest so far
+
+    @property
+    def shown_status(self) -> str:
+        """As that of `Run`."""
+        return shown_status(self.status, self.pruned_at)
 
 
 def list_all(

@@ -17,7 +17,7 @@ from itertools import compress
 from typing import Any
 
 from ganboard.db.errors import BadSearch
-from ganboard.db.models import STATUSES
+from ganboard.db.models import SHOWN
 from ganboard.db.runs.listing import DISTANCES, Listed
 
 LENGTH = 200
@@ -127,8 +127,10 @@ def _mark(key: str, value: str) -> Test:
         )
     if key == "tag":
         return _each(lambda run: any(tag.casefold() == sought for tag in run.tags))
-    if key == "status" and sought not in STATUSES:
-        raise BadSearch(f"{value!r} is not a state: choose from {', '.join(STATUSES)}.")
+    if key == "status":
+        if sought not in SHOWN:
+            raise BadSearch(f"{value!r} is not a state: choose from {', '.join(SHOWN)}.")
+        return _each(lambda run: run.shown_status == sought)
     return _each(lambda run: (getattr(run, key) or "").casefold() == sought)
 
 

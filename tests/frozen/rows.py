@@ -73,6 +73,7 @@ ALONE = {
     "alert_channel",
     "alert_secret",
     "alert_rule",
+    "search",
 }
 
 
@@ -177,6 +178,10 @@ MEANT = {
     ("alert_delivery", "rule_id"): lambda n: f"rule{n % 3}",
     ("alert_delivery", "occurrence"): lambda n: f"event {n}",
     ("alert_delivery", "state"): lambda n: ("sent", "cancelled", "gave_up")[n % 3],
+    ("search", "id"): lambda n: f"search{n}",
+    ("search", "state"): lambda n: ("running", "stopped", "finished")[n],
+    ("search_trial", "search_id"): lambda n: f"search{n % 3}",
+    ("search_trial", "number"): lambda n: n // 3,
     ("worker", "name"): lambda n: f"box:{n}",
     ("worker", "kind"): lambda n: ("training", "inference")[n % 2],
 }

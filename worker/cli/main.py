@@ -36,6 +36,7 @@ from ganboard.worker.cli import annotations as annotations_cli
 from ganboard.worker.cli.options import AsJson, open_database
 from ganboard.worker.cli.reports import report
 from ganboard.worker.cli.requests import evaluate, surface
+from ganboard.worker.cli.searches import commands as searches
 
 app = typer.Typer(
     cls=output.Commands,
@@ -50,6 +51,7 @@ app.add_typer(alerts.alerts_app, name="alerts")
 app.add_typer(data.data_app, name="data")
 app.add_typer(models.models_app, name="models")
 app.add_typer(own_models.new_app, name="new")
+app.add_typer(searches.search_app, name="search")
 app.add_typer(verify.bench_app, name="bench")
 
 

@@ -147,7 +147,7 @@ def members(
         return catalog.count(parse(dict(data)), data_dir)
 
     def member(changes: dict[str, Any]) -> Member:
-        name = _name(title, changes)
+        name = name_of(title, changes)
         try:
             config = parse({**base, **changes})
             steps = plan(config, examples(tuple(catalog.data_settings(config).items())))
@@ -256,7 +256,8 @@ def totals(grid: Sequence[Member]) -> tuple[float, float, float, int]:
     return likely, low, high, len(grid) - len(known)
 
 
-def _name(title: str, changes: Mapping[str, Any]) -> str:
+def name_of(title: str, changes: Mapping[str, Any]) -> str:
+    """The name of a run that these settings set apart, within the limit of names."""
     words = [title, *(word(name, value) for name, value in changes.items())]
     name = ", ".join(words)
     return name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1].rstrip(", ") + "…"

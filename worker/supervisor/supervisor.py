@@ -1,5 +1,6 @@
 """`ganboard up`: Redis, dashboard, workers, an inference worker, a sync with MLflow, a sender of
-alerts once there is a channel: children of one process that restarts what dies and ends all."""
+alerts once there is a channel, a driver of searches once there is one: children of one process that
+restarts what dies and ends all."""
 
 from __future__ import annotations
 
@@ -7,18 +8,20 @@ import contextlib
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from filelock import FileLock, Timeout
 from redis import Redis
 from redis.exceptions import RedisError
+from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from ganboard.db import heartbeats
 from ganboard.db.alerts import channels
 from ganboard.db.errors import DbError
 from ganboard.db.runs import queries
+from ganboard.db.searches import searches
 from ganboard.db.settings import Settings
 from ganboard.gan.config import parse
 from ganboard.gan.devices.capabilities import BFLOAT16_FLAGS
@@ -36,7 +39,7 @@ from ganboard.worker.supervisor import web
 
 READY_SECONDS = 60.0
 GRACE_SECONDS = 60.0  # for a trainer to save its checkpoint
-LOOK_SECONDS = 2.0  # between looks for a first channel of alerts
+LOOK_SECONDS = 2.0  # between looks for a first channel of alerts, or search
 
 
 def up(
@@ -60,9 +63,16 @@ def up(
             if starter:
                 _submit_starter(context)
             greeted = False
-            sender = _SenderOfAlerts(context)
+            occasional = (
+                _Occasional(
+                    context, "alerts", "alerts.sender", "sends alerts", channels.any_listed
+                ),
+                _Occasional(
+                    context, "searches", "searches.driver", "drives searches", searches.any_running
+                ),
+            )
             while not ending():
-                services += sender.when_needed()
+                services += [new for one in occasional for new in one.when_needed()]
                 for service in services:
                     service.tend(say)
                 if not greeted and all(service.announced for service in services):
@@ -140,26 +150,33 @@ def _services(
     return found
 
 
-class _SenderOfAlerts:
-    """A process that most installations do not need: it starts with the first channel."""
+class _Occasional:
+    """A process that most installations do not need: it starts once the database has work for
+    it."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(
+        self, context: Context, name: str, module: str, does: str, needed: Callable[[Engine], bool]
+    ) -> None:
         self._context = context
+        self._name = name
+        self._module = module  # below `ganboard.worker`
+        self._does = does
+        self._needed = needed
         self._look_at = 0.0
         self._started = False
 
     def when_needed(self) -> list[Service]:
-        """The service, started, once there is a channel; nothing before and after."""
+        """The service, started, once it is needed; nothing before and after."""
         if self._started or time.monotonic() < self._look_at:
             return []
         self._look_at = time.monotonic() + LOOK_SECONDS
         with contextlib.suppress(SQLAlchemyError, DbError):  # away: the pages say so
-            self._started = channels.any_listed(self._context.engine)
+            self._started = self._needed(self._context.engine)
         if not self._started:
             return []
-        command = [sys.executable, "-m", "ganboard.worker.alerts.sender"]
-        log = self._context.settings.state / "logs" / "alerts.log"
-        service = Service("alerts", command, log, lambda: "sends alerts")
+        command = [sys.executable, "-m", f"ganboard.worker.{self._module}"]
+        log = self._context.settings.state / "logs" / f"{self._name}.log"
+        service = Service(self._name, command, log, lambda: self._does)
         service.start()
         return [service]
 

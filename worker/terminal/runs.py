@@ -33,6 +33,7 @@ STATUS_STYLES = {
     "finished": "green",
     "failed": "bold red",
     "stopped": "magenta",
+    "pruned": "magenta",
     "suspended": "yellow",
 }
 NEWEST_EPOCHS = 10
@@ -235,7 +236,7 @@ def _measured(
 
 
 def status_text(run: Run) -> Text:
-    return Text(run.status, style=STATUS_STYLES[run.status])
+    return Text(run.shown_status, style=STATUS_STYLES[run.shown_status])
 
 
 def _unknown(config: dict[str, Any]) -> list[str]:

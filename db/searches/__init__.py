@@ -1,0 +1,1 @@
+"""Searches over settings: what is sought (`searches`), and the combinations tried (`trials`)."""

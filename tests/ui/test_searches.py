@@ -1,0 +1,177 @@
+"""The page of searches."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ganboard.db.models import Search
+from ganboard.db.runs import commands
+from ganboard.db.searches import searches
+from ganboard.gan import presets
+from ganboard.worker.context import Context
+from ganboard.worker.searches import definition, rounds, space
+from ganboard.worker.searches.definition import Budget
+from ganboard.worker.searches.objective import Objective
+from tests.factories import HOSTILE_NAMES
+from tests.ui.pages import button, checked, open_page, words
+from tests.ui.pictures import figures
+from tests.unit.worker.searches.conftest import Trainer, train
+
+
+def begun(
+    context: Context, *, name: str = "my search", pruner: str = "none", **budget: int
+) -> Search:
+    plan = definition.plan(
+        context,
+        {**presets.values("tiny"), "epochs": 3},
+        space.axes(["g_learning_rate=1e-5..1e-2", "batch_size=16,32"]),
+        objective=Objective("fid"),
+        sampler="random",
+        pruner=pruner,
+        seed=0,
+        budget=Budget(**{"runs": 4, **budget}),
+        name=name,
+    )
+    return definition.start(context, plan)
+
+
+def progress(context: Context, search: Search, count: int) -> None:
+    """Train so many runs."""
+    for _ in range(count):
+        for run in rounds.make(context, search):
+            train(context.engine, run.id)
+
+
+@pytest.mark.usefixtures("context")
+def test_without_searches_it_says_what_one_is() -> None:
+    assert "A search looks for good settings within a budget of runs" in words(
+        open_page("searches")
+    )
+
+
+def test_a_search_before_its_first_run(context: Context) -> None:
+    search = begun(context)
+    said = words(open_page("searches", search=search.id))
+    assert "No run has been submitted yet." in said
+    assert "No process submits the runs of searches." in said
+    assert "Minimize: Best FID. Random; no pruner; seed 0." in said
+
+
+def test_a_search_under_way(context: Context) -> None:
+    search = begun(context)
+    progress(context, search, 1)
+    at = open_page("searches", search=search.id)
+    assert at.get("progress")[0].proto.text.startswith("1 of 4 runs ended · about ")
+    said = words(at)
+    assert "Time left: median duration of the run that has ended." in said
+    assert "1 finished run with a result: importance needs at least 10." in said
+    assert "1 finished run so far: comparing settings needs at least 2." in said
+    assert len(figures(at)) == 1
+
+
+def test_a_finished_search(context: Context) -> None:
+    search = begun(context)
+    progress(context, search, 5)
+    at = open_page("searches", search=search.id)
+    said = words(at)
+    assert ":green-badge[:material/check: Finished]" in said
+    assert "The budget of 4 runs is used." in said
+    # by trial, two slices, parallel coordinates
+    assert len(figures(at)) == 4
+    table = at.dataframe[0].value
+    assert table["State"].tolist() == ["Finished"] * 4
+    metrics = {metric.label: metric.value for metric in at.metric}
+    listed = open_page("runs", q=f"sweep:{search.id}")
+    assert "Search my search" in [link.proto.label for link in listed.get("page_link")]
+    assert metrics["Finished"] == "4"
+    assert float(metrics["Best FID"]) == pytest.approx(table["Best FID"].min(), abs=0.01)
+
+
+def test_pruned_trials_are_shown_as_such(context: Context) -> None:
+    search = begun(context, pruner="halving", runs=2)
+    (first,) = rounds.make(context, search)
+    Trainer(context.engine, first.id, lambda _, epoch: 1.0).epochs(1, 3)
+    (second,) = rounds.make(context, search)
+    trainer = Trainer(context.engine, second.id, lambda _, epoch: 2.0)
+    trainer.epochs(1, 1)
+    rounds.make(context, search)
+    trainer.epochs(2, 2)
+    at = open_page("searches", search=search.id)
+    assert at.dataframe[0].value["State"].tolist() == ["Finished", "Pruned"]
+    assert at.dataframe[0].value["Remark"].tolist() == ["", "Pruned at epoch 1"]
+    assert "violet-badge[:material/content_cut: Pruned]" in words(open_page("run", run=second.id))
+    table = next(one.value for one in open_page("runs").dataframe if "Status" in one.value)
+    assert sorted(map(str, table["Status"])) == ["['Finished']", "['Pruned']"]
+
+
+def test_a_stop_that_comes_too_late_is_said(context: Context) -> None:
+    search = begun(context, pruner="halving", runs=2)
+    (first,) = rounds.make(context, search)
+    Trainer(context.engine, first.id, lambda _, epoch: 1.0).epochs(1, 3)
+    (second,) = rounds.make(context, search)
+    trainer = Trainer(context.engine, second.id, lambda _, epoch: 2.0)
+    trainer.epochs(1, 1)
+    rounds.make(context, search)
+    commands.finish(context.engine, **trainer.own, status="finished")
+    at = open_page("searches", search=search.id)
+    table = at.dataframe[0].value
+    assert table["State"].tolist() == ["Finished", "Finished"]
+    assert table["Remark"][1] == "Finished before the pruner's stop at epoch 1 took effect"
+
+
+def test_stop_continue_and_raise(context: Context) -> None:
+    search = begun(context)
+    progress(context, search, 1)
+    at = open_page("searches", search=search.id)
+    at = checked(button(at, "Stop").click().run())
+    assert "Stopped on request." in words(at)
+    at = checked(button(at, "Continue").click().run())
+    assert searches.running(context.engine)
+    assert button(at, "Raise the budget")
+
+
+def budget_dialog() -> None:
+    """The dialog alone: the harness has no fragments, and runs a whole script at each click."""
+    from ganboard.app import navigation
+    from ganboard.app.searches import actions
+    from ganboard.db.searches import searches
+
+    context = navigation.context()
+    actions.budget(context, searches.listed(context.engine)[0])
+
+
+def test_the_budget_can_be_raised(context: Context) -> None:
+    begun(context)
+    at = checked(AppTest.from_function(budget_dialog, default_timeout=30).run())
+    at.text_input(key="budget_runs").set_value("0")
+    at = checked(at.button(key="budget_save").click().run())
+    assert "Runs: '0' is invalid." in words(at)
+    at.text_input(key="budget_runs").set_value("9")
+    at.text_input(key="budget_hours").set_value("2.5")
+    checked(at.button(key="budget_save").click().run())
+    (stored,) = searches.listed(context.engine)
+    assert (stored.runs, stored.hours, stored.state) == (9, 2.5, "running")
+
+
+def test_stop_with_its_runs(context: Context) -> None:
+    search = begun(context, parallel=2)
+    first, second = rounds.make(context, search)
+    at = open_page("searches", search=search.id)
+    at = checked(button(at, "Stop with its runs").click().run())
+    assert at.dataframe[0].value["State"].tolist() == ["Stopped", "Stopped"]
+    assert first.id != second.id
+
+
+@pytest.mark.parametrize("name", [name[:40] for name in HOSTILE_NAMES[:4]])
+def test_hostile_names_are_text(context: Context, name: str) -> None:
+    begun(context, name=name)
+    at = open_page("searches")
+    assert "<script>" not in at.subheader[0].value.replace("\\<", "")
+    assert not at.exception
+
+
+@pytest.mark.usefixtures("context")
+def test_an_unknown_search(context: Context) -> None:
+    begun(context)
+    assert "There is no search with this id." in words(open_page("searches", search="0" * 12))
