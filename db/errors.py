@@ -16,6 +16,10 @@ class UnknownStudy(DbError):
     """No such study."""
 
 
+class UnknownClaim(DbError):
+    """No such claim."""
+
+
 class UnknownVersion(DbError):
     """No such version of a model."""
 

@@ -11,7 +11,7 @@ from sqlmodel import col, select
 from ganboard.db import clock
 from ganboard.db.clock import now
 from ganboard.db.engine import reading, writing
-from ganboard.db.models import ALERTS, INFERENCE, TRAINING, Worker
+from ganboard.db.models import ALERTS, CLAIMS, INFERENCE, TRAINING, Worker
 
 WORKER_ALIVE_SECONDS = 15.0
 WORKER_FORGOTTEN_SECONDS = 3600.0
@@ -79,6 +79,11 @@ def inference_workers(engine: Engine) -> list[WorkerState]:
 def alert_senders(engine: Engine) -> list[WorkerState]:
     """The same of the processes that send alerts."""
     return _of_kind(engine, ALERTS)
+
+
+def claim_runners(engine: Engine) -> list[WorkerState]:
+    """The same of the processes that run the pairs of claims."""
+    return _of_kind(engine, CLAIMS)
 
 
 def _of_kind(engine: Engine, kind: str) -> list[WorkerState]:

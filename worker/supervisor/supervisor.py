@@ -1,5 +1,6 @@
 """`ganboard up`: Redis, dashboard, workers, an inference worker, a sync with MLflow, a sender of
-alerts once there is a channel: children of one process that restarts what dies and ends all."""
+alerts once there is a channel, a runner of claims once one is open: children of one process that
+restarts what dies and ends all."""
 
 from __future__ import annotations
 
@@ -7,16 +8,19 @@ import contextlib
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 
 from filelock import FileLock, Timeout
 from redis import Redis
 from redis.exceptions import RedisError
+from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from ganboard.db import heartbeats
 from ganboard.db.alerts import channels
+from ganboard.db.claims import records
 from ganboard.db.errors import DbError
 from ganboard.db.runs import queries
 from ganboard.db.settings import Settings
@@ -36,7 +40,7 @@ from ganboard.worker.supervisor import web
 
 READY_SECONDS = 60.0
 GRACE_SECONDS = 60.0  # for a trainer to save its checkpoint
-LOOK_SECONDS = 2.0  # between looks for a first channel of alerts
+LOOK_SECONDS = 2.0  # between looks for a first channel of alerts, and an open claim
 
 
 def up(
@@ -60,9 +64,25 @@ def up(
             if starter:
                 _submit_starter(context)
             greeted = False
-            sender = _SenderOfAlerts(context)
+            later = [
+                _WhenNeeded(
+                    context,
+                    "alerts",
+                    "ganboard.worker.alerts.sender",
+                    "sends alerts",
+                    channels.any_listed,
+                ),
+                _WhenNeeded(
+                    context,
+                    "claims",
+                    "ganboard.worker.claims.runner",
+                    "runs the pairs of claims",
+                    records.any_open,
+                ),
+            ]
             while not ending():
-                services += sender.when_needed()
+                for one in later:
+                    services += one.when_needed()
                 for service in services:
                     service.tend(say)
                 if not greeted and all(service.announced for service in services):
@@ -140,26 +160,30 @@ def _services(
     return found
 
 
-class _SenderOfAlerts:
-    """A process that most installations do not need: it starts with the first channel."""
+@dataclass
+class _WhenNeeded:
+    """A process that most installations do not need: it starts as soon as something needs it."""
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._look_at = 0.0
-        self._started = False
+    context: Context
+    name: str
+    module: str
+    announcement: str
+    needed: Callable[[Engine], bool]
+    look_at: float = 0.0
+    started: bool = False
 
     def when_needed(self) -> list[Service]:
-        """The service, started, once there is a channel; nothing before and after."""
-        if self._started or time.monotonic() < self._look_at:
+        """The service, started, once it is needed; nothing before and after."""
+        if self.started or time.monotonic() < self.look_at:
             return []
-        self._look_at = time.monotonic() + LOOK_SECONDS
+        self.look_at = time.monotonic() + LOOK_SECONDS
         with contextlib.suppress(SQLAlchemyError, DbError):  # away: the pages say so
-            self._started = channels.any_listed(self._context.engine)
-        if not self._started:
+            self.started = self.needed(self.context.engine)
+        if not self.started:
             return []
-        command = [sys.executable, "-m", "ganboard.worker.alerts.sender"]
-        log = self._context.settings.state / "logs" / "alerts.log"
-        service = Service("alerts", command, log, lambda: "sends alerts")
+        log = self.context.settings.state / "logs" / f"{self.name}.log"
+        command = [sys.executable, "-m", self.module]
+        service = Service(self.name, command, log, lambda: self.announcement)
         service.start()
         return [service]
 
