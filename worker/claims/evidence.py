@@ -67,6 +67,7 @@ def pair(
         "order": list(order(number)),
         "runs": {arm: run.id for arm, run in runs.items()},
         "values": values,
+        "features": _features(control, conditions),
         "refused": _refusal(control, treatment, conditions, first),
         "remarks": _remarks(engine, control, treatment, conditions),
     }
@@ -121,6 +122,12 @@ def _seconds_to(found: list[Quality], run: Run, condition: Condition) -> float:
         f"Run {run.id} did not reach {METRICS[condition.metric].label} {condition.target:g} in"
         f" {plural(run.epoch, 'epoch')}. Train longer, or choose a target that both reach."
     )
+
+
+def _features(run: Run, conditions: Sequence[Condition]) -> str:
+    """What distances are measured in, as `gan.settings.features` stores it; empty without any."""
+    metrics = [METRICS[one.evaluated] for one in conditions if one.evaluated]
+    return recorded(run.facts).fact if any(one.by_features for one in metrics) else ""
 
 
 def _refusal(

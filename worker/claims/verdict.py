@@ -13,6 +13,7 @@ import pandas as pd
 
 from ganboard.db.claims.records import OPEN
 from ganboard.db.models import StatedClaim
+from ganboard.gan.settings.features import FACT, recorded
 from ganboard.worker.claims import sequential, statement
 from ganboard.worker.claims.limits import FIRST_LOOK, MAX_PAIRS
 from ganboard.worker.claims.sequential import Interval
@@ -166,10 +167,12 @@ class Result:
                  if p["refused"]]  # fmt: skip
         found += dict.fromkeys(remark for pair in claim.evidence for remark in pair["remarks"])
         level = 1 - alpha(claim, len(self.found))
+        features = dict.fromkeys(pair["features"] for pair in claim.evidence if pair["features"])
+        found += [recorded({FACT: one}).description for one in features]
         found.append(
-            f"The intervals of all pairs together contain the mean effect with {level:.4g}"
-            " probability, so the test may stop after any of them. They assume that effects of"
-            " pairs are independent and normal"
+            f"The intervals after all numbers of pairs together contain the mean effect with"
+            f" {level:.4g} probability, so the test may stop after any pair. They assume that the"
+            " effects of pairs are independent and normal"
             + (", factors by their logarithms." if any(f.condition.is_factor for f in self.found)
                else ".")
         )  # fmt: skip

@@ -129,7 +129,9 @@ def test_what_ran_beside_is_a_caveat(context: Context) -> None:
     other = make_run(context, "beside", status="running")
     claim = play(context, stated(context, pairs=3), faster(1.6), same)
     assert other.status == "running"
-    assert any("1 other run trained on the same machine" in one for one in verdict.of(claim).caveats)
+    assert any(
+        "1 other run trained on the same machine" in one for one in verdict.of(claim).caveats
+    )
 
 
 def test_without_a_metric_it_is_invalid(context: Context) -> None:

@@ -16,9 +16,7 @@ RUNS = 20_000
 NOISE = 3 * math.sqrt(0.05 * 0.95 / RUNS)  # three standard errors of a share of 5 %
 
 
-def missed(
-    effects: npt.NDArray[np.float64], truth: float, alpha: float
-) -> npt.NDArray[np.bool_]:
+def missed(effects: npt.NDArray[np.float64], truth: float, alpha: float) -> npt.NDArray[np.bool_]:
     """Which of the sequences [runs, pairs] had an interval without the `truth` at any look."""
     planned = effects.shape[1]
     critical = sequential.limits(planned, alpha)

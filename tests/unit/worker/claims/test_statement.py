@@ -21,11 +21,7 @@ from ganboard.worker.claims.statement import canonical, parse
         ("at least 1.1× as fast to fid 12.5", {"seconds_to fid 12.5": (1.1, math.inf)}),
         (
             "at most 0.6x the memory and fid no worse (margin .3), kid at least 0.01 lower",
-            {
-                "peak_memory": (0.0, 0.6),
-                "fid": (-math.inf, 0.3),
-                "kid": (-math.inf, -0.01),
-            },
+            {"peak_memory": (0.0, 0.6), "fid": (-math.inf, 0.3), "kid": (-math.inf, -0.01)},
         ),
         ("recall no worse (margin 0.05)", {"recall": (-0.05, math.inf)}),
         ("recall at least 0.1 higher", {"recall": (0.1, math.inf)}),
