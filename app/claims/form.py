@@ -1,4 +1,4 @@
-"""The dialog in which a claim is stated: what was typed, what it means and costs, and the button."""
+"""The dialog in which a claim is stated: what was typed, its meaning and cost, and the button."""
 
 from __future__ import annotations
 

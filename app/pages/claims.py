@@ -93,9 +93,7 @@ def _verdict(context: Context, result: Result) -> None:
     claim = result.claim
     st.subheader(formatting.escape(stating.title(claim)), anchor=False)
     icon, colour = STYLES[claim.status]
-    st.markdown(
-        f":{colour}-badge[{icon} {claim.status}] &ensp;{formatting.escape(result.headline)}"
-    )
+    st.markdown(f":{colour}[{icon} **{formatting.escape(result.headline)}**]")
     st.markdown(formatting.escape(" ".join(found.sentence for found in result.found)))
     with st.expander(f"Caveats ({len(result.caveats)})", icon=":material/info:"):
         for caveat in result.caveats:

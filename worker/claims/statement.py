@@ -12,6 +12,11 @@ from ganboard.gan.settings.metric import Metric
 from ganboard.gan.settings.registry import models
 
 SPEED, RATE, MEMORY, SECONDS_TO = "epoch_seconds", "images_per_second", "peak_memory", "seconds_to"
+MEASURES = {
+    SPEED: "Seconds per epoch",
+    RATE: "Images per second",
+    MEMORY: "Peak memory (bytes)",
+}
 FACTORS = (0.01, 100.0)  # limits of a claimed factor
 CONDITIONS = 4
 EXAMPLE = "at least 1.3x as fast at equal fid (margin 0.5)"
@@ -62,6 +67,13 @@ class Condition:
         return (
             self.metric if self.quantity == SECONDS_TO else "" if self.is_factor else self.quantity
         )
+
+    @property
+    def measure(self) -> str:
+        """What is measured in each run, with its unit."""
+        if self.quantity == SECONDS_TO:
+            return f"Seconds to {self.metric} {self.target:g}"
+        return MEASURES.get(self.quantity, self.quantity)
 
     @property
     def key(self) -> str:

@@ -197,7 +197,7 @@ class Result:
         }
         for found in self.found:
             control, treatment = pair["values"][found.condition.key]
-            name = found.condition.key
+            name = found.condition.measure
             row[f"{name}, control"] = control
             row[f"{name}, treatment"] = treatment
             row[found.condition.label] = found.scaled(effect(found.condition, control, treatment))

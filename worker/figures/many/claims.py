@@ -14,8 +14,8 @@ from ganboard.worker.figures.template import figure, finite, plain
 
 Floats = npt.NDArray[np.float64]
 HEIGHT = 340
-HOLDS = "rgba(35, 105, 96, 0.13)"
-LINE = "#236960"
+HOLDS = "rgba(47, 158, 143, 0.16)"
+LINE = "#2f9e8f"
 
 
 def shrinking(
