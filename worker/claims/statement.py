@@ -12,11 +12,7 @@ from ganboard.gan.settings.metric import Metric
 from ganboard.gan.settings.registry import models
 
 SPEED, RATE, MEMORY, SECONDS_TO = "epoch_seconds", "images_per_second", "peak_memory", "seconds_to"
-MEASURES = {
-    SPEED: "Seconds per epoch",
-    RATE: "Images per second",
-    MEMORY: "Peak memory (bytes)",
-}
+MEASURES = {SPEED: "Seconds per epoch", RATE: "Images per second", MEMORY: "Peak memory (bytes)"}
 FACTORS = (0.01, 100.0)  # limits of a claimed factor
 CONDITIONS = 4
 EXAMPLE = "at least 1.3x as fast at equal fid (margin 0.5)"
