@@ -16,6 +16,7 @@ from ganboard.worker.claims.stating import Asked
 from ganboard.worker.context import Context
 from tests.factories import make_run
 
+BFLOAT16 = "precision=mixed_bfloat16"
 ASKED = Asked(
     "at least 1.3x as fast at equal fid (margin 0.5)",
     ["precision=float32"],
@@ -63,9 +64,12 @@ def test_a_target_is_evaluated_after_every_epoch(context: Context) -> None:
         ({"against": ["precision=float33"]}, "float33"),
         ({"against": ["seed=3"]}, "Remove seed."),
         ({"against": ["quality_every=2"]}, "evaluated alike"),
-        ({"settings": ["epochs=1", "xla=true"]}, "The first epoch is cold"),
-        ({"settings": ["quality_every=0"]}, "The claim is about fid, but: The runs are not"),
-        ({"settings": ["dataset=mnist"]}, "mnist is not on this machine"),
+        ({"settings": ["epochs=1", BFLOAT16]}, "The first epoch is cold"),
+        (
+            {"settings": ["quality_every=0", BFLOAT16]},
+            "The claim is about fid, but: The runs are not",
+        ),
+        ({"settings": ["dataset=mnist", BFLOAT16]}, "mnist is not on this machine"),
         ({"pairs": 2}, "--pairs 2 is outside 3 to 100"),
         ({"pairs": 101}, "--pairs 101 is outside"),
         ({"hours": 0.0}, "--hours 0 must be greater than 0"),
