@@ -103,7 +103,7 @@ def _verdict(context: Context, result: Result) -> None:
             "Download HTML",
             lambda: report.render(result).encode(),
             file_name=f"claim-{claim.id}.html",
-            mime="text/html",
+            mime="application/octet-stream",  # HTML is never served but as a page of ours
             icon=":material/download:",
             on_click="ignore",
             help="One file with verdict, charts, data, machine, settings and command.",

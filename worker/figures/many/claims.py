@@ -107,4 +107,5 @@ def _view(effects: Floats, lows: Floats, highs: Floats, holds: tuple[float, floa
         least = max(min(least, float(inner.min())), least - 2 * span)
         most = min(max(most, float(inner.max())), most + 2 * span)
     span = max(most - least, span)
-    return [least - 0.12 * span, most + 0.12 * span]
+    bottom = least - 0.12 * span
+    return [max(0.0, bottom) if least >= 0 else bottom, most + 0.12 * span]
