@@ -11,7 +11,7 @@ from typing import Any
 from ganboard.db.claims import records
 from ganboard.db.models import StatedClaim
 from ganboard.gan import presets
-from ganboard.gan.config import ConfigError, RunConfig, diff, parse_assignments
+from ganboard.gan.config import ConfigError, RunConfig, diff, parse_assignments, parse_value
 from ganboard.gan.data import catalog
 from ganboard.gan.settings.metadata import defaults
 from ganboard.worker.claims import statement
@@ -178,6 +178,7 @@ def _evaluation(
     needed = [condition for condition in conditions if condition.evaluated]
     both = {name: [{**defaults(base), **base}[name], value] for name, value in instead.items()}
     if EVERY in base:
+        base = {**base, EVERY: parse_value(EVERY, base[EVERY])}
         found = evaluation.as_set(base, {})
     else:
         found = evaluation.by_default(context, base, both)

@@ -32,6 +32,7 @@ def test_a_claim_and_its_file(
         page.get_by_role("button", name="Download HTML").click()
     file = tmp_path / "claim.html"
     waiting.value.save_as(file)
+    assert complaints == []
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(file.as_uri())
@@ -40,7 +41,6 @@ def test_a_claim_and_its_file(
     page.get_by_text("Caveats").click()
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     shot("claim-file")
-    assert complaints == []
 
 
 def test_a_claim_is_stated_on_the_page(

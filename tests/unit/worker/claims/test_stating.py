@@ -69,6 +69,7 @@ def test_a_target_is_evaluated_after_every_epoch(context: Context) -> None:
             {"settings": ["quality_every=0", BFLOAT16]},
             "The claim is about fid, but: The runs are not",
         ),
+        ({"settings": ["quality_every=often", BFLOAT16]}, "quality_every"),
         ({"settings": ["dataset=mnist", BFLOAT16]}, "mnist is not on this machine"),
         ({"pairs": 2}, "--pairs 2 is outside 3 to 100"),
         ({"pairs": 101}, "--pairs 101 is outside"),
