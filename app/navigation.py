@@ -21,6 +21,7 @@ COMPARE_PAGE = "pages/compare.py"
 FRONTIER_PAGE = "pages/frontier.py"
 SEARCHES_PAGE = "pages/searches.py"
 STUDIES_PAGE = "pages/studies.py"
+CLAIMS_PAGE = "pages/claims.py"
 MODELS_PAGE = "pages/models.py"
 PLAYGROUND_PAGE = "pages/playground.py"
 SYSTEM_PAGE = "pages/system.py"
@@ -33,6 +34,7 @@ PAGES = {  # title and icon, in the order of the navigation
     FRONTIER_PAGE: ("Quality per second", ":material/trending_down:"),
     SEARCHES_PAGE: ("Searches", ":material/manage_search:"),
     STUDIES_PAGE: ("Studies", ":material/science:"),
+    CLAIMS_PAGE: ("Claims", ":material/gavel:"),
     MODELS_PAGE: ("Models", ":material/deployed_code:"),
     PLAYGROUND_PAGE: ("Playground", ":material/palette:"),
     SYSTEM_PAGE: ("System", ":material/memory:"),
@@ -93,6 +95,11 @@ def search_param() -> str | None:
 def study_param() -> str | None:
     """The study that `?study=` names."""
     return next(iter(_ids("study")), None)
+
+
+def claim_param() -> str | None:
+    """The claim that `?claim=` names."""
+    return next(iter(_ids("claim")), None)
 
 
 def model_param() -> str | None:

@@ -18,6 +18,7 @@ LETTERS = {  # after a "g"
     "l": navigation.LAUNCH_PAGE,
     "c": navigation.COMPARE_PAGE,
     "s": navigation.STUDIES_PAGE,
+    "e": navigation.CLAIMS_PAGE,  # for evidence
     "m": navigation.MODELS_PAGE,
     "p": navigation.PLAYGROUND_PAGE,
     "y": navigation.SYSTEM_PAGE,

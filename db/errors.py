@@ -20,6 +20,10 @@ class UnknownSearch(DbError):
     """No such search over settings."""
 
 
+class UnknownClaim(DbError):
+    """No such claim."""
+
+
 class UnknownVersion(DbError):
     """No such version of a model."""
 

@@ -11,7 +11,7 @@ from sqlmodel import col, select
 from ganboard.db import clock
 from ganboard.db.clock import now
 from ganboard.db.engine import reading, writing
-from ganboard.db.models import ALERTS, INFERENCE, SEARCHES, TRAINING, Worker
+from ganboard.db.models import ALERTS, CLAIMS, INFERENCE, SEARCHES, TRAINING, Worker
 
 WORKER_ALIVE_SECONDS = 15.0
 WORKER_FORGOTTEN_SECONDS = 3600.0
@@ -84,6 +84,11 @@ def alert_senders(engine: Engine) -> list[WorkerState]:
 def search_drivers(engine: Engine) -> list[WorkerState]:
     """The same of the processes that submit the runs of searches."""
     return _of_kind(engine, SEARCHES)
+
+
+def claim_runners(engine: Engine) -> list[WorkerState]:
+    """The same of the processes that run the pairs of claims."""
+    return _of_kind(engine, CLAIMS)
 
 
 def _of_kind(engine: Engine, kind: str) -> list[WorkerState]:

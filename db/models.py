@@ -35,6 +35,7 @@ SHOWN = (*STATUSES, PRUNED)
 TRAINING = "training"
 INFERENCE = "inference"  # answers requests
 ALERTS = "alerts"  # sends alerts
+CLAIMS = "claims"  # runs the pairs of claims
 SEARCHES = "searches"  # submits and prunes the runs of searches
 
 SQLModel.metadata.naming_convention = MetaData(
@@ -193,6 +194,54 @@ class StudyRun(SQLModel, table=True):
     )
     part: str = Field(primary_key=True, sa_type=Text)
     run_id: str = _of_run(primary_key=True)
+
+
+CLAIM_STATES = ("open", "supported", "refuted", "undecided", "invalid", "stopped")
+
+
+class StatedClaim(SQLModel, table=True):
+    """A statement about two configurations, what it may cost to test it, and what was found."""
+
+    __tablename__ = "stated_claim"
+    __table_args__ = (
+        CheckConstraint(
+            "status IN ({})".format(", ".join(f"'{s}'" for s in CLAIM_STATES)), name="status"
+        ),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
+    statement: str = Field(sa_type=Text)  # of the grammar of `worker.claims.statement`
+    treatment: dict[str, Any] = Field(sa_type=Json)  # configuration, with the first seed
+    control: dict[str, Any] = Field(sa_type=Json)
+    given: dict[str, Any] = _mapping()  # preset, settings and names, as they were typed
+    seed: int  # of the first pair; the others count up
+    pairs: int  # at most
+    # no pair starts later than this after `created_at`
+    hours: float | None = Field(default=None, sa_type=Real)
+    confidence: float = Field(sa_type=Real)
+    power: float = Field(sa_type=Real)
+    status: str = "open"
+    reasons: list[str] = Field(default_factory=list, sa_type=Json)  # of an invalid one
+    # of each pair that has ended, in order: runs, values, why it does not count
+    evidence: list[dict[str, Any]] = Field(default_factory=list, sa_type=Json)
+    machine: dict[str, Any] | None = Field(default=None, sa_type=Json)  # of the first run
+    created_at: datetime = Field(default_factory=utc_now)
+    ended_at: datetime | None = None
+
+
+class ClaimRun(SQLModel, table=True):
+    """A run of a claim. The key lets only one process submit it; the row stays when the run is
+    deleted, so that no pair is repeated."""
+
+    __tablename__ = "claim_run"
+    __table_args__ = (Index("ix_claim_run_run_id", "run_id"),)
+
+    claim_id: str = Field(
+        primary_key=True, sa_column_args=[ForeignKey("stated_claim.id", ondelete="CASCADE")]
+    )
+    pair: int = Field(primary_key=True)  # from 1
+    arm: str = Field(primary_key=True)  # treatment or control
+    run_id: str = Field(sa_type=Text)
 
 
 class Search(SQLModel, table=True):

@@ -264,8 +264,8 @@ def tick(
             if len(shown.runs) < len(runs):
                 st.caption(
                     f":material/info: This tab shows {len(shown.runs)} of the {len(runs)} runs:"
-                    " the baseline and the first others. Losses, Quality, Panels and Latent wall show"
-                    " all."
+                    " the baseline and the first others. Losses, Quality, Panels and Latent wall"
+                    " show all."
                 )
             VIEWS[name].draw(engine, shown, options)
 

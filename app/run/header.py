@@ -14,6 +14,7 @@ from ganboard.app.run import buttons, script
 from ganboard.app.run.status import activity, alert, is_silent, progress
 from ganboard.app.theme import style
 from ganboard.db import heartbeats
+from ganboard.db.claims import records
 from ganboard.db.models import WAITING, Run
 from ganboard.db.runs import holders, queries, runtime_estimation
 from ganboard.worker import formatting
@@ -144,6 +145,16 @@ def _lines(
             width="content",
             help="Submission time, worker, number of attempts and run id.",
         )
+        claim = records.of_run(context.engine, run.id) if run.sweep else None
+        if claim is not None:
+            st.page_link(
+                navigation.CLAIMS_PAGE,
+                label="Claim",
+                icon=":material/gavel:",
+                query_params={"claim": claim.id},
+                help=formatting.escape(f"This run is evidence of a claim: {claim.statement}"),
+                width="content",
+            )
         st.page_link(
             navigation.RUN_PAGE,
             label=link.label,

@@ -62,11 +62,12 @@ def fill(engine: Engine) -> None:
                 )
 
 
-PER_RUN = {"run", "tag", "study_run", "request"}
+PER_RUN = {"run", "tag", "study_run", "claim_run", "request"}
 ALONE = {
     "saved_board",
     "saved_view",
     "study",
+    "stated_claim",
     "worker",
     "model_version",
     "model_alias",
@@ -158,6 +159,10 @@ MEANT = {
     ("metric", "name"): lambda n: ("fid", "memorization", "l1")[n % 3],
     ("study", "id"): lambda n: f"study{n}",
     ("study_run", "study_id"): lambda n: f"study{n % 3}",
+    ("stated_claim", "id"): lambda n: f"claim{n}",
+    ("stated_claim", "status"): lambda n: ("supported", "undecided", "stopped")[n],
+    ("claim_run", "claim_id"): lambda n: f"claim{n % 3}",
+    ("claim_run", "arm"): lambda n: ("treatment", "control")[n % 2],
     ("request", "id"): lambda n: f"request{n}",
     ("request", "kind"): lambda n: ("surface", "prediction", "draw")[n % 3],
     ("request", "others"): lambda n: [_run_id(n + 1)],

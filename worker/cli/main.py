@@ -33,6 +33,8 @@ from ganboard.worker.cli import (
     verify,
 )
 from ganboard.worker.cli import annotations as annotations_cli
+from ganboard.worker.cli.claims import launch as claim_cli
+from ganboard.worker.cli.claims import stored as claims_cli
 from ganboard.worker.cli.options import AsJson, open_database
 from ganboard.worker.cli.reports import report
 from ganboard.worker.cli.requests import evaluate, surface
@@ -48,6 +50,7 @@ app = typer.Typer(
 database = typer.Typer(no_args_is_help=True, help="The database's schema.")
 app.add_typer(database, name="db")
 app.add_typer(alerts.alerts_app, name="alerts")
+app.add_typer(claims_cli.claims_app, name="claims")
 app.add_typer(data.data_app, name="data")
 app.add_typer(models.models_app, name="models")
 app.add_typer(own_models.new_app, name="new")
@@ -216,7 +219,8 @@ ELSEWHERE: tuple[Callable[..., None], ...] = (
     launch.run, launch.train, runs.runs, runs.show, runs.explain, runs.stop, launch.resume,
     launch.clone, launch.fork, trash.delete, trash.undelete, runs.export, annotations_cli.tag,
     annotations_cli.note, annotations_cli.archive, annotations_cli.unarchive, sweep.sweep,
-    study.study, report.report, surface.surface, evaluate.evaluate, *of_models.commands(),
+    study.study, report.report, claim_cli.claim, surface.surface, evaluate.evaluate,
+    *of_models.commands(),
     rehearse.rehearse, serve.serve, verify.selftest, own_models.check, firstday.firstday,
     backup.backup,
     backup.restore,

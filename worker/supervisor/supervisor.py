@@ -1,5 +1,5 @@
 """`ganboard up`: Redis, dashboard, workers, an inference worker, a sync with MLflow, a sender of
-alerts once there is a channel, a driver of searches once there is one: children of one process that
+alerts, a driver of searches and a runner of claims once there are any: children of one process that
 restarts what dies and ends all."""
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ganboard.db import heartbeats
 from ganboard.db.alerts import channels
+from ganboard.db.claims import records
 from ganboard.db.errors import DbError
 from ganboard.db.runs import queries
 from ganboard.db.searches import searches
@@ -39,7 +40,7 @@ from ganboard.worker.supervisor import web
 
 READY_SECONDS = 60.0
 GRACE_SECONDS = 60.0  # for a trainer to save its checkpoint
-LOOK_SECONDS = 2.0  # between looks for a first channel of alerts, or search
+LOOK_SECONDS = 2.0  # between looks for a first channel of alerts, search or open claim
 
 
 def up(
@@ -69,6 +70,9 @@ def up(
                 ),
                 _Occasional(
                     context, "searches", "searches.driver", "drives searches", searches.any_running
+                ),
+                _Occasional(
+                    context, "claims", "claims.runner", "runs the pairs of claims", records.any_open
                 ),
             )
             while not ending():

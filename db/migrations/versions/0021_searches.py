@@ -9,7 +9,7 @@ from alembic import op
 import ganboard.db.types
 
 revision = "0021"
-down_revision = "0019"
+down_revision = "0020"
 branch_labels = None
 depends_on = None
 

@@ -9,7 +9,7 @@ from alembic import op
 import ganboard.db.types
 
 revision = "0022"
-down_revision = "0019"
+down_revision = "0021"
 branch_labels = None
 depends_on = None
 

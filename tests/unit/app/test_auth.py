@@ -19,8 +19,9 @@ from ganboard.app import auth, navigation
 from ganboard.db import requests, studies
 from ganboard.db.alerts import channels, deliveries
 from ganboard.db.alerts import rules as alert_rules
+from ganboard.db.claims import records as claims
 from ganboard.db.errors import NotAllowed
-from ganboard.db.models import Run, Study
+from ganboard.db.models import Run, StatedClaim, Study
 from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import commands, imports, queries, trash
 from ganboard.db.settings import Settings
@@ -199,6 +200,8 @@ WRITES: dict[str, Callable[[Any, Run], object]] = {
     ),
     "switch_rule": lambda engine, run: alert_rules.switch(engine, "x", on=False),
     "remove_rule": lambda engine, run: alert_rules.remove(engine, "x"),
+    "state_claim": lambda engine, run: claims.store(engine, StatedClaim(id="x")),
+    "end_claim": lambda engine, run: claims.end(engine, "x", "stopped"),
     "test_of_alerts": lambda engine, run: deliveries.begin_test(engine, "x"),
     "import": lambda engine, run: imports.insert(engine, Run(name="x", config={}), [], [], "x"),
 }

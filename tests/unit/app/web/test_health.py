@@ -73,7 +73,9 @@ def age(file: Path, seconds: float) -> None:
     os.utime(file, (time.time() - seconds,) * 2)
 
 
-@pytest.mark.parametrize("service", ["worker", "worker-gpu", "inference-worker", "alerts"])
+@pytest.mark.parametrize(
+    "service", ["worker", "worker-gpu", "inference-worker", "alerts", "claims"]
+)
 def test_a_process_is_healthy_while_its_heartbeat_is_fresh(
     service: str, programs: Path, heartbeat: Path
 ) -> None:

@@ -234,6 +234,7 @@ def test_deleting_takes_every_row_of_that_run_and_no_other(engine: Engine) -> No
     retry_while_unavailable = (
         "worker",
         "model_version",
+        "claim_run",
     )  # what names a run and does not go with it
     below_a_run = [
         table.name

@@ -44,6 +44,24 @@ COMMAND_LINE = {
     "painter": [],  # the former name of inference-worker
     "mirror": ["--to", "--once"],  # of mlflow-sync
     "alerts": ["--json"],
+    "claim": [
+        "CLAIM",
+        "--against",
+        "--set",
+        "--preset",
+        "--pairs",
+        "--hours",
+        "--seed",
+        "--confidence",
+        "--power",
+        "--dry-run",
+        "--json",
+    ],
+    "claims": ["--json"],
+    "claims show": ["CLAIM", "--json"],
+    "claims stop": ["CLAIM", "--json"],
+    "claims export": ["CLAIM", "FILE"],
+    "claims work": [],
     "alerts add-channel": [
         "NAME",
         "--kind",
