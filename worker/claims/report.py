@@ -6,7 +6,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import numpy as np
 import orjson
 import plotly.graph_objects as go
@@ -16,42 +15,34 @@ from ganboard.gan.config import diff
 from ganboard.worker.claims import stating
 from ganboard.worker.claims.verdict import Found, Result
 from ganboard.worker.figures.many.claims import shrinking
-from ganboard.worker.figures.template import TEMPLATES
-from ganboard.worker.studies.report import CONFIG, PLOTLY_JS, ReportFailed
+from ganboard.worker.reports import page as reports
 
 TEMPLATE = Path(__file__).with_name("claim.html")
 
 
 def write(result: Result, path: Path) -> Path:
     """The page of `render` at `path`. Raises ReportFailed."""
-    try:
-        path.write_text(render(result), encoding="utf-8")
-    except OSError as error:
-        raise ReportFailed(
-            f"{path} cannot be written ({error.strerror}). Choose another path."
-        ) from None
+    reports.write(path, render(result))
     return path
 
 
 def render(result: Result) -> str:
     """HTML with charts and data; it refers to nothing outside of itself, and its policy forbids
     it to load anything."""
-    page = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(
-        TEMPLATE.read_text(encoding="utf-8")
-    )
     claim = result.claim
     different = diff(claim.control, claim.treatment)
     table = result.table
-    return page.render(
+    return reports.render(
+        TEMPLATE,
         claim=claim,
         title=stating.title(claim),
         result=result,
         figures=[
-            (found, _html(figure(found, claim.pairs), f"figure-{place}"))
+            (found, reports.figure(figure(found, claim.pairs), str(place)))
             for place, found in enumerate(result.found)
         ],
         columns=list(table.columns),
-        rows=[[_cell(value) for value in row] for row in table.itertuples(index=False)],
+        rows=[[reports.cell(value) for value in row] for row in table.itertuples(index=False)],
         different=different,
         common={
             name: value
@@ -61,7 +52,6 @@ def render(result: Result) -> str:
         machine=claim.machine or {},
         command=stating.command(claim),
         data=Markup(_embedded(document(result))),  # noqa: S704  # escaped there
-        script=Markup(PLOTLY_JS.read_text(encoding="utf-8")),  # noqa: S704  # ours, from the wheel
     )
 
 
@@ -132,13 +122,3 @@ def _number(value: float) -> float | None:
 def _embedded(data: dict[str, Any]) -> str:
     """JSON that cannot end the script element which holds it."""
     return orjson.dumps(data).decode().replace("<", "\\u003c").replace("\u2028", "\\u2028")
-
-
-def _html(plot: go.Figure, name: str) -> Any:
-    rendered = go.Figure(plot).update_layout(template=TEMPLATES["light"])
-    html = rendered.to_html(full_html=False, include_plotlyjs=False, div_id=name, config=CONFIG)
-    return Markup(html)  # noqa: S704  # Plotly escapes its JSON for a script element
-
-
-def _cell(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -10,7 +10,7 @@ import pytest
 
 from ganboard.worker.claims import report, verdict
 from ganboard.worker.context import Context
-from ganboard.worker.studies.report import ReportFailed
+from ganboard.worker.reports.page import ReportFailed
 from tests.cli import document, ganboard
 from tests.unit.worker.claims.pairs import play, stated
 from tests.unit.worker.claims.test_driver import faster, same
