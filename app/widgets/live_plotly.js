@@ -36,8 +36,18 @@ function decoded(data, dark) {
 }
 
 const LIST = "live-plotly-eyes";
-const EYE = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M2 12q10-14 20 0q-10 14-20 0z"/><circle cx="12" cy="12" r="3"/></svg>';
-const NO_EYE = EYE.replace("</svg>", '<path d="M4 21 20 3"/></svg>');
+const SVG = "http://www.w3.org/2000/svg";
+const EYE = "M2 12q10-14 20 0q-10 14-20 0zM9 12a3 3 0 1 0 6 0a3 3 0 1 0-6 0z";
+
+function eye(closed) {
+  const svg = document.createElementNS(SVG, "svg");
+  const path = document.createElementNS(SVG, "path");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("aria-hidden", "true");
+  path.setAttribute("d", closed ? `${EYE}M4 21 20 3` : EYE);
+  svg.append(path);
+  return svg;
+}
 
 // a curve may have several traces, which are a group of the legend
 function curveOf({ legendgroup, uid }) {
@@ -101,7 +111,7 @@ class Chart {
     const look = () => {
       const hidden = this.hidden.has(curve);
       entry.classList.toggle("hidden", hidden);
-      button.innerHTML = hidden ? NO_EYE : EYE;
+      button.replaceChildren(eye(hidden));
       button.setAttribute("aria-label", `${hidden ? "Show" : "Hide"} ${name}`);
       button.title = hidden ? "Show its curve" : "Hide its curve";
     };

@@ -32,7 +32,7 @@ def data_digest(context: Context, config: RunConfig) -> str | None:
     return None
 
 
-def commit() -> str | None:
+def commit_id() -> str | None:
     """The commit of this source, if it lies in a checkout."""
     root = Path(__file__).parents[3]
     if not (root / ".git").exists():

@@ -86,7 +86,7 @@ def add(
         checkpoint=found.digest,
         data=lineage.data_digest(context, config),
         versions={"ganboard": importlib.metadata.version("ganboard"), **installed()},
-        commit=lineage.commit(),
+        commit=lineage.commit_id(),
         quality=lineage.quality(context, run, found.epoch),
     )
     on_progress("generating examples", 0.6)

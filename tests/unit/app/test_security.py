@@ -25,6 +25,7 @@ COMPONENTS = {
     "app/launch/sweep_table.py",
     "app/playground/sheet.py",
     "app/run/images.py",
+    "app/wall/widget.py",
     "app/widgets/browser_notifications.py",
     "app/widgets/help_icons.py",
     "app/widgets/image_pair.py",

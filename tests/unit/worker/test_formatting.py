@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ganboard.db.models import STATUSES
+from ganboard.db.models import SHOWN
 from ganboard.worker import formatting
 from tests.factories import HOSTILE_NAMES
 
@@ -142,7 +142,7 @@ def test_shorten() -> None:
 
 
 def test_every_status_has_a_look() -> None:
-    assert set(formatting.STATUS) == set(STATUSES)
+    assert set(formatting.STATUS) == set(SHOWN)
     assert formatting.status_badge("failed") == ":red-badge[:material/error: Failed]"
 
 

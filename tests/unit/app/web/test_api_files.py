@@ -153,7 +153,7 @@ def test_nothing_is_left_behind(
 def test_no_more_than_two_files_are_packed_at_once(make_run: MakeRun) -> None:
     run = make_run()
     with api._packing, api._packing:
-        assert "Two ZIP files are already being created" in refused(
+        assert "Two files are already being created" in refused(
             f"/api/runs/{run.id}/export.zip", 503
         )
     assert get(f"/api/runs/{run.id}/export.zip").status == 200

@@ -11,9 +11,18 @@ from ganboard.db import requests, studies
 from ganboard.db.alerts import channels, deliveries, rules
 from ganboard.db.engine import writing
 from ganboard.db.errors import NotAllowed, UnknownRun
-from ganboard.db.models import ACTIVE, ENDED, STATUSES, WAITING, LoggedValues, Study
+from ganboard.db.models import (
+    ACTIVE,
+    ENDED,
+    STATUSES,
+    WAITING,
+    LoggedValues,
+    Study,
+    UsageSample,
+    utc_now,
+)
 from ganboard.db.runs import annotations as run_annotations
-from ganboard.db.runs import commands, queries, reports
+from ganboard.db.runs import commands, queries, reports, usage
 from tests.unit.db.stored_runs import (
     checkpoint,
     claimed,
@@ -221,6 +230,10 @@ def test_deleting_takes_every_row_of_that_run_and_no_other(engine: Engine) -> No
         reports.add_grid(engine, **own, epoch=1, rows=1, columns=1, png=b"png")
         checkpoint(engine, own, 4)
         reports.add_sample(engine, sample(own))
+        used = UsageSample(
+            run_id=own["run_id"], at=utc_now(), name="Rank 0", attempt=own["attempt"]
+        )
+        usage.add(engine, [used])
         one = np.ones(1)
         with writing(engine) as session:
             logged = {"name": "loss", "block": 0, "steps": one, "times": one, "values": one}
@@ -231,15 +244,12 @@ def test_deleting_takes_every_row_of_that_run_and_no_other(engine: Engine) -> No
         studies.store(engine, study, counted={"part": [own["run_id"]]}, missing=[])
         commands.finish(engine, **own, status="finished")
     rows = contents(engine)
-    retry_while_unavailable = (
-        "worker",
-        "model_version",
-        "claim_run",
-    )  # what names a run and does not go with it
+    # what names a run and does not go with it
+    remaining = ("worker", "model_version", "claim_run", "search_trial")
     below_a_run = [
         table.name
         for table in SQLModel.metadata.sorted_tables
-        if "run_id" in table.columns and table.name not in retry_while_unavailable
+        if "run_id" in table.columns and table.name not in remaining
     ]
     assert {
         name: sum(doomed["run_id"] in row for row in rows[name]) > 0 for name in below_a_run

@@ -10,7 +10,7 @@ import pytest
 
 from ganboard.worker.claims import report, verdict
 from ganboard.worker.context import Context
-from ganboard.worker.reports.page import ReportFailed
+from ganboard.worker.reports.page import PLOTLY_JS, ReportFailed
 from tests.cli import document, ganboard
 from tests.unit.worker.claims.pairs import play, stated
 from tests.unit.worker.claims.test_driver import faster, same
@@ -32,7 +32,7 @@ def test_the_file_has_verdict_data_and_command(context: Context, tmp_path: Path)
     last = found["conditions"][0]["intervals"][-1]
     assert 1.3 < last["low"] < last["mean"] < last["high"]
     # nothing outside is named where a browser would look for it
-    page = text.replace(report.PLOTLY_JS.read_text(), "")
+    page = text.replace(PLOTLY_JS.read_text(), "")
     assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:)?//", page)
 
 
