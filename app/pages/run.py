@@ -19,7 +19,6 @@ from ganboard.app.run import (
     fork,
     header,
     images,
-    log_tab,
     logged,
     notes,
     panels,
@@ -28,6 +27,7 @@ from ganboard.app.run import (
     timings,
     wall,
 )
+from ganboard.app.run.log import tab as log_tab
 from ganboard.app.run.requested import model, prediction, surface
 from ganboard.app.runs import trash as trash_actions
 from ganboard.app.theme import style

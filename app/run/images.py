@@ -14,9 +14,9 @@ from ganboard.app.run.charts import nothing
 from ganboard.app.run.quality import best
 from ganboard.app.run.wall import of_run
 from ganboard.app.wall.widget import LATENT_CSS, LATENT_HTML, LATENT_JS
-from ganboard.db.curves import series
+from ganboard.db.curves import grids, series
 from ganboard.db.models import Run
-from ganboard.db.runs import grids, queries
+from ganboard.db.runs import queries
 from ganboard.gan.config import has_latent_space
 from ganboard.gan.events import REAL_IMAGES
 from ganboard.gan.quality.declared import METRICS

@@ -7,8 +7,8 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from ganboard.app.widgets.live_plotly import live_plotly
+from ganboard.db.curves import usage
 from ganboard.db.models import ENDED, Run
-from ganboard.db.runs import usage
 from ganboard.worker import formatting
 from ganboard.worker.figures import system
 

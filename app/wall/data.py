@@ -13,9 +13,10 @@ from PIL import Image
 from sqlalchemy import Engine
 
 from ganboard.app.wall.widget import Metric, Open, Wall, WallRun
+from ganboard.db.curves import grids
+from ganboard.db.curves.grids import StoredGrid
 from ganboard.db.models import Run
-from ganboard.db.runs import grids, queries
-from ganboard.db.runs.grids import StoredGrid
+from ganboard.db.runs import queries
 from ganboard.gan.config import fixed_inputs, has_latent_space
 from ganboard.gan.settings import registry
 from ganboard.worker import formatting

@@ -14,8 +14,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ganboard.app.web.api import FOREVER, BadRequest, number, responding, run_of
+from ganboard.db.curves import grids
 from ganboard.db.models import Grid
-from ganboard.db.runs import grids
 from ganboard.worker.context import Context
 
 MAX_GRIDS = 64  # of one picture

@@ -7,9 +7,10 @@ from typing import Any
 
 import orjson
 
+from ganboard.db.curves import usage
 from ganboard.db.models import Epoch, Quality, Run
 from ganboard.db.runs import annotations as run_annotations
-from ganboard.db.runs import queries, usage
+from ganboard.db.runs import queries
 from ganboard.gan.quality.declared import ordered
 from ganboard.worker.context import Context
 from ganboard.worker.rehearsal.stored import of_config

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from ganboard.db.runs import summaries
+from ganboard.db.curves import summaries
 from ganboard.db.runs.listing import Listed
 from ganboard.gan.events import MEASURES, SERIES
 from ganboard.gan.quality.declared import METRICS

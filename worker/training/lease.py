@@ -16,9 +16,10 @@ import time
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from ganboard.db.curves import usage
 from ganboard.db.errors import LeaseLost
 from ganboard.db.models import utc_now
-from ganboard.db.runs import commands, reports, usage
+from ganboard.db.runs import commands, reports
 from ganboard.gan.events import Event, Phase
 from ganboard.worker.training.start import STARTING, Renewal
 from ganboard.worker.training.system_metrics import Sampler

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
-from ganboard.app.run import log_file
+from ganboard.app.run.log import file as log_file
 from ganboard.db.models import Run
 from ganboard.worker.context import Context
 from tests.ui.pages import checked, open_page, words

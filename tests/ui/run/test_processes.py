@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from ganboard.db.curves import usage
 from ganboard.db.models import Run, UsageSample
-from ganboard.db.runs import usage
 from ganboard.worker.context import Context
 from tests.attempt import own
 from tests.ui.pages import open_page, words

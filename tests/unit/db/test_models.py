@@ -35,6 +35,8 @@ from ganboard.db.models import (  # fmt: skip
     Run,
     SavedBoard,
     SavedView,
+    Search,
+    SearchTrial,
     StatedClaim,
     StepLosses,
     StepSeries,
@@ -82,6 +84,7 @@ def full_rows() -> list[SQLModel]:
         facts={"form": "fused", "off_accelerator": ["Gather"], "largest_batch": 4096},
         sweep="cccccccccc", number=41, note="ünïcode\n 漢字", note_version=2, archived_at=MOMENT,
         deleted_at=MOMENT,
+        pruned_at=MOMENT,
     )  # fmt: skip
     own: dict[str, Any] = {"run_id": run.id, "attempt": 3}
     losses = np.array([math.nan, -math.inf, -0.0, 1e-45, 3.4028235e38, 0.1], dtype=np.float32)
@@ -172,6 +175,35 @@ def full_rows() -> list[SQLModel]:
             id="sssssssss", name="mine.py", title="naïve 漢字", definition=config, created_at=MOMENT
         ),
         StudyRun(study_id="sssssssss", part="batches", run_id=run.id),
+        Search(
+            id="sssssssss",
+            name="rates",
+            preset="tiny",
+            settings={"epochs": 2},
+            space={"g_learning_rate": {"low": 1e-5, "high": 1e-3, "log": True}},
+            objective={"metric": "fid"},
+            sampler="tpe",
+            pruner="halving",
+            seed=3,
+            runs=8,
+            hours=0.1,
+            parallel=2,
+            state="stopped",
+            message="Stopped.",
+            importance={"g_learning_rate": 1.0},
+            created_at=MOMENT,
+            ended_at=MOMENT,
+        ),
+        SearchTrial(
+            search_id="sssssssss",
+            number=0,
+            run_id=run.id,
+            params={"g_learning_rate": 1e-4},
+            problem="none",
+            seen_epoch=1,
+            pruned_epoch=1,
+            created_at=MOMENT,
+        ),
         StatedClaim(
             id="ccccccccc",
             statement="equal fid (margin 0.5)",

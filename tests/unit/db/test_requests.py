@@ -344,7 +344,7 @@ def test_a_whole_sweep_may_wait_for_its_evaluation(
     small = Queue(
         requests.EVALUATIONS.contains, requests.EVALUATIONS.full, 1, shared=True, kept_seconds=None
     )
-    monkeypatch.setattr(requests, "EVALUATIONS", small)
+    monkeypatch.setitem(requests._QUEUES, requests.EVALUATION, small)
     requests.ask(engine, requests.EVALUATION, [run], {})
     with pytest.raises(NotAllowed, match="500 evaluations are already waiting"):
         requests.ask(engine, requests.EVALUATION, [in_status(engine, "finished")], {})

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ganboard.app.run.log_file import tail
+from ganboard.app.run.log.file import tail
 from ganboard.db.settings import Settings, SettingsError
 from ganboard.worker import logs
 from tests.cli import refused

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ganboard.app.run.log_file import tail
+from ganboard.app.run.log.file import tail
 from ganboard.db.models import Run
 from ganboard.db.settings import Settings, SettingsError
 from ganboard.worker.context import Context

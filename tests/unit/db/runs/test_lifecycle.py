@@ -9,6 +9,7 @@ from sqlmodel import SQLModel
 
 from ganboard.db import requests, studies
 from ganboard.db.alerts import channels, deliveries, rules
+from ganboard.db.curves import usage
 from ganboard.db.engine import writing
 from ganboard.db.errors import NotAllowed, UnknownRun
 from ganboard.db.models import (
@@ -22,7 +23,7 @@ from ganboard.db.models import (
     utc_now,
 )
 from ganboard.db.runs import annotations as run_annotations
-from ganboard.db.runs import commands, queries, reports, usage
+from ganboard.db.runs import commands, queries, reports
 from tests.unit.db.stored_runs import (
     checkpoint,
     claimed,

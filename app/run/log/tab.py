@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from ganboard.app.run import log_file
+from ganboard.app.run.log import file as log_file
 from ganboard.db.models import ENDED, Run
 from ganboard.worker import formatting
 from ganboard.worker.context import Context

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
+from ganboard.db.curves import summaries
 from ganboard.db.engine import writing
 from ganboard.db.models import LoggedValues, Run, StepSeries
-from ganboard.db.runs import reports, summaries
+from ganboard.db.runs import reports
 from tests.unit.db.stored_runs import finish_epoch, training
 
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Engine
 
+from ganboard.db.curves import usage
 from ganboard.db.errors import LeaseLost
 from ganboard.db.models import UsageSample
-from ganboard.db.runs import usage
 from tests.unit.db.stored_runs import training
 
 START = datetime(2026, 1, 2, tzinfo=UTC)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ganboard.app.run import log_file
-from ganboard.app.run.log_file import Search, tail
+from ganboard.app.run.log import file as log_file
+from ganboard.app.run.log.file import Search, tail
 
 
 @pytest.fixture
