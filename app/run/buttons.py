@@ -109,21 +109,17 @@ def show(context: Context, run: Run) -> None:
         with st.popover(
             "Download",
             icon=":material/download:",
-            help="The run as files; the same addresses serve as an API.",
+            help="A report, or the run as files; the same addresses serve as an API.",
         ):
+            _report(run)
             address = f"/api/runs/{run.id}"
             st.markdown(
-                "\n".join(
+                "**Files**\n\n"
+                + "\n".join(
                     f"- [{name or 'run.json'}]({address + '/' * bool(name) + name}) :gray[{what}]"
                     for name, what in DOWNLOADS.items()
                 )
             )
-        with st.popover(
-            "Report",
-            icon=":material/summarize:",
-            help="Settings, machine, curves, images, events and diagnosis as one file.",
-        ):
-            _report(run)
         with st.popover(
             "Config", icon=":material/data_object:", help="The stored configuration as JSON."
         ):
@@ -138,5 +134,8 @@ def _report(run: Run) -> None:
         if pdf.browser()
         else "- PDF: :gray[open the HTML report and press Print / save as PDF]"
     )
-    st.markdown(f"- [HTML]({address}.html) :gray[one file that needs no network]\n{printed}")
+    st.markdown(
+        "**Report**: settings, machine, curves, images, events and diagnosis\n\n"
+        f"- [HTML]({address}.html) :gray[one file that needs no network]\n{printed}"
+    )
     st.code(f"ganboard report {run.id} --html report.html --pdf report.pdf", language=None)
