@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Engine, delete, func
 from sqlmodel import col, select
 
+from ganboard.db import ids
 from ganboard.db.engine import reading, writing
 from ganboard.db.errors import UnknownStudy
 from ganboard.db.models import Run, Study, StudyRun
@@ -59,22 +60,10 @@ def remove(engine: Engine, study_id: str) -> None:
 def find(engine: Engine, text: str) -> Study:
     """The study with this id, or the only one whose id begins with `text`; `latest` is the newest.
     Raises UnknownStudy."""
-    prefix = text.strip().lower()[:200]
-    wanted = select(Study).order_by(col(Study.created_at).desc())
-    wanted = (
-        wanted.limit(1)
-        if prefix == "latest"
-        else wanted.where(col(Study.id).startswith(prefix, autoescape=True)).limit(2)
-    )
     with reading(engine) as session:
-        found = list(session.exec(wanted)) if prefix else []
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UnknownStudy(
-            f"More than one study id starts with {text[:80]!r}. Enter more characters."
+        return ids.find(
+            session, Study, text, what="study", lists="ganboard studies", unknown=UnknownStudy
         )
-    raise UnknownStudy(f"There is no study {text[:80]!r}: `ganboard studies` lists them.")
 
 
 def get(engine: Engine, study_id: str) -> Study | None:

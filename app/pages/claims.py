@@ -6,6 +6,7 @@ import streamlit as st
 
 from ganboard.app import auth, errors, navigation
 from ganboard.app.claims import form
+from ganboard.app.widgets import chooser
 from ganboard.app.widgets.live_plotly import live_plotly
 from ganboard.db import heartbeats
 from ganboard.db.claims import records
@@ -65,27 +66,16 @@ def render() -> None:
 
 
 def _choose(known: list[StatedClaim]) -> StatedClaim | None:
-    by_id = {claim.id: claim for claim in known}
-    asked = navigation.claim_param()
-    if asked is not None and asked not in by_id:
-        st.info(
-            "There is no claim with this id: the address is incomplete.",
-            icon=":material/search_off:",
-        )
-        return None
-    st.session_state["claim_shown"] = asked or known[0].id
-    current = st.selectbox(
-        "Claim",
-        list(by_id),
-        format_func=lambda one: (
-            f"{formatting.shorten(by_id[one].statement, 70)},"
-            f" {by_id[one].created_at:%Y-%m-%d %H:%M} ({one})"
+    return chooser.choose(
+        known,
+        navigation.claim_param(),
+        param="claim",
+        label=lambda one: (
+            f"{formatting.shorten(one.statement, 70)}, {one.created_at:%Y-%m-%d %H:%M} ({one.id})"
         ),
-        key="claim_shown",
-        on_change=lambda: st.query_params.__setitem__("claim", st.session_state["claim_shown"]),
+        missing="There is no claim with this id: the address is incomplete.",
         width=640,
     )
-    return by_id[current]
 
 
 def _verdict(context: Context, result: Result) -> None:

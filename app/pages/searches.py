@@ -6,11 +6,11 @@ import streamlit as st
 
 from ganboard.app import navigation
 from ganboard.app.searches import view
+from ganboard.app.widgets import chooser
 from ganboard.db.models import Search
 from ganboard.db.searches import searches
 from ganboard.worker import formatting
 
-CHOICE = "search_choice"
 LISTED = 200  # the newest
 
 
@@ -38,25 +38,15 @@ def render() -> None:
 
 def _chosen(found: list[Search]) -> Search | None:
     """The search of the address, or of the chooser below the title."""
-    named = {search.id: search for search in found}
-    asked = navigation.search_param()
-    if asked is not None and asked not in named:
-        st.info(
-            "There is no search with this id. The address is incomplete.",
-            icon=":material/search_off:",
-        )
-        return None
-    st.session_state[CHOICE] = asked or found[0].id
-    current = st.selectbox(
-        "Search",
-        list(named),
-        format_func=lambda search_id: _label(named[search_id]),
-        key=CHOICE,
-        on_change=lambda: st.query_params.__setitem__("search", st.session_state[CHOICE]),
+    return chooser.choose(
+        found,
+        navigation.search_param(),
+        param="search",
+        label=_label,
+        missing="There is no search with this id. The address is incomplete.",
         label_visibility="collapsed",
         width=480,
     )
-    return named[current]
 
 
 def _label(search: Search) -> str:

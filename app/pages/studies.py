@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from ganboard.app import auth, errors, navigation
+from ganboard.app.widgets import chooser
 from ganboard.app.widgets.live_plotly import live_plotly
 from ganboard.db import studies
 from ganboard.db.models import Run, Study
@@ -59,27 +60,16 @@ def render() -> None:
 
 
 def _choose(known: list[Study]) -> Study | None:
-    by_id = {study.id: study for study in known}
-    asked = navigation.study_param()
-    if asked is not None and asked not in by_id:
-        st.info(
-            "There is no study with this id. It was deleted, or the address is incomplete.",
-            icon=":material/search_off:",
-        )
-        return None
-    st.session_state["study_shown"] = asked or known[0].id
-    current = st.selectbox(
-        "Study",
-        list(by_id),
-        format_func=lambda one: (
-            f"{formatting.shorten(by_id[one].title)}, {by_id[one].created_at:%Y-%m-%d %H:%M}"
-            f" ({one})"
+    return chooser.choose(
+        known,
+        navigation.study_param(),
+        param="study",
+        label=lambda one: (
+            f"{formatting.shorten(one.title)}, {one.created_at:%Y-%m-%d %H:%M} ({one.id})"
         ),
-        key="study_shown",
-        on_change=lambda: st.query_params.__setitem__("study", st.session_state["study_shown"]),
+        missing="There is no study with this id. It was deleted, or the address is incomplete.",
         width=480,
     )
-    return by_id[current]
 
 
 @st.dialog("Launch a study", icon=":material/science:")

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Engine
 from sqlmodel import Session, col, or_, select
 
-from ganboard.db import clock
+from ganboard.db import clock, ids
 from ganboard.db.clock import now
 from ganboard.db.engine import reading, writing
 from ganboard.db.errors import NotAllowed, UnknownClaim
@@ -32,22 +32,10 @@ def store(engine: Engine, claim: StatedClaim) -> StatedClaim:
 def find(engine: Engine, text: str) -> StatedClaim:
     """The claim with this id, or the only one whose id begins with `text`; `latest` is the newest.
     Raises UnknownClaim."""
-    prefix = text.strip().lower()[:200]
-    wanted = select(StatedClaim).order_by(col(StatedClaim.created_at).desc())
-    wanted = (
-        wanted.limit(1)
-        if prefix == "latest"
-        else wanted.where(col(StatedClaim.id).startswith(prefix, autoescape=True)).limit(2)
-    )
     with reading(engine) as session:
-        found = list(session.exec(wanted)) if prefix else []
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UnknownClaim(
-            f"More than one claim id starts with {text[:80]!r}. Enter more characters."
+        return ids.find(
+            session, StatedClaim, text, what="claim", lists="ganboard claims", unknown=UnknownClaim
         )
-    raise UnknownClaim(f"There is no claim {text[:80]!r}: `ganboard claims` lists them.")
 
 
 def listed(engine: Engine, *, only_open: bool = False) -> list[StatedClaim]:

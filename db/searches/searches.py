@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Engine, func, update
 from sqlmodel import col, select
 
+from ganboard.db import ids
 from ganboard.db.clock import now
 from ganboard.db.engine import reading, writing
 from ganboard.db.errors import NotAllowed, UnknownSearch
@@ -38,22 +39,15 @@ def get(engine: Engine, search_id: str) -> Search | None:
 def find(engine: Engine, text: str) -> Search:
     """The search with this id, or the only one whose id begins with `text`; `latest` is the newest.
     Raises UnknownSearch."""
-    prefix = text.strip().lower()[:200]
-    wanted = select(Search).order_by(col(Search.created_at).desc())
-    wanted = (
-        wanted.limit(1)
-        if prefix == "latest"
-        else wanted.where(col(Search.id).startswith(prefix, autoescape=True)).limit(2)
-    )
     with reading(engine) as session:
-        found = list(session.exec(wanted)) if prefix else []
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UnknownSearch(
-            f"More than one search id starts with {text[:80]!r}. Enter more characters."
+        return ids.find(
+            session,
+            Search,
+            text,
+            what="search",
+            lists="ganboard search list",
+            unknown=UnknownSearch,
         )
-    raise UnknownSearch(f"There is no search {text[:80]!r}: `ganboard search list` lists them.")
 
 
 def listed(engine: Engine, *, limit: int | None = None) -> list[Search]:
