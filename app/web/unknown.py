@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ganboard.app import navigation
 
 LENGTH = 80  # characters of an address that are repeated
+API = "/api/"  # what is unknown there says so itself
 KNOWN = {navigation.address(page) for page in (*navigation.PAGES, navigation.VIEW_PAGE)} | {
     navigation.ACCOUNT
 }
@@ -52,7 +53,8 @@ class UnknownPages:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"].strip("/") in KNOWN:
+        path = scope.get("path", "")
+        if scope["type"] != "http" or path.strip("/") in KNOWN or path.startswith(API):
             await self._app(scope, receive, send)
             return
         if scope["path"] == "/runs":  # where the others lead one to expect the runs

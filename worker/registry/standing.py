@@ -119,7 +119,7 @@ def _comparable(
     basis = f"{QUALIFIED[name].label} after epoch {version.epoch} on {data}"
     if QUALIFIED[name].by_features and amount:
         basis += f", from up to {amount:,} generated and as many real images"
-    # data that were away when it was registered cannot be told from others
+    # a version of unknown data is compared with none
     known = (manifest.data, amount) if manifest.data else (version.id,)
     return _Measured(QUALIFIED[name], value, (name, *known), f"{basis}.")
 

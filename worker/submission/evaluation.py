@@ -35,7 +35,7 @@ def by_default(
     """An evaluation after the last epoch of all runs, with what it costs if that is known; none,
     and the reason, where some of the data cannot be evaluated."""
     whole = {**defaults(base), **base}
-    epochs = max(int(value) for value in varied.get("epochs", [whole["epochs"]]))
+    epochs = max(_number(value) for value in varied.get("epochs", [whole["epochs"]]))
     configs = _distinct(whole, varied)
     for config in configs:
         try:
@@ -63,11 +63,19 @@ def as_set(base: Mapping[str, Any], varied: Mapping[str, Sequence[Any]]) -> Eval
     """The evaluation that the settings themselves ask for."""
     if EVERY in varied:
         return Evaluation(f"The runs are evaluated as {EVERY} says.")
-    if every := int(base.get(EVERY, 0)):
+    if every := _number(base.get(EVERY, 0)):
         return Evaluation(
             f"Each run is evaluated every {plural(every, 'epoch')} and after the last ({EVERY})."
         )
     return Evaluation(f"The runs are not evaluated ({EVERY}=0).")
+
+
+def _number(value: Any) -> int:
+    """0 for what is no whole number: the runs are refused, with that reason."""
+    try:
+        return int(value)
+    except ValueError:
+        return 0
 
 
 def evaluate_reused(context: Context, run_ids: Sequence[str], evaluation: Evaluation) -> list[str]:

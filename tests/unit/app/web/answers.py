@@ -15,8 +15,9 @@ import anyio
 from starlette.applications import Starlette
 
 from ganboard.app.web import api, downloads, strips
+from ganboard.app.web.unknown import UnknownPages
 
-APP = Starlette(routes=[*strips.ROUTES, *downloads.ROUTES, *api.ROUTES])
+APP = UnknownPages(Starlette(routes=[*strips.ROUTES, *downloads.ROUTES, *api.ROUTES]))
 
 
 @dataclass

@@ -169,7 +169,7 @@ def test_what_a_search_finds(zoo: Engine, text: str, names: set[str]) -> None:
             "status:done",
             (
                 "'done' is not a state: choose from queued, starting, running, finished, failed,"
-                " stopped, suspended."
+                " stopped, suspended, pruned."
             ),
         ),
         (

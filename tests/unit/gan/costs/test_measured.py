@@ -40,7 +40,7 @@ def test_networks_are_measured_once_and_kept_for_other_processes(
         return ask(configs)
 
     monkeypatch.setattr(measured, "_ask", count)
-    others = [CONFIG.model_copy(update={"width": width}) for width in (2, 6)]
+    others = [CONFIG.model_copy(update={"width": width}) for width in (6, 8)]
     assert not any(map(estimate.known, (CONFIG, *others)))  # which begins it
     wait_until(
         lambda: all(map(estimate.known, (CONFIG, *others))), seconds=120, what="the measurement"

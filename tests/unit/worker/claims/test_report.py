@@ -55,7 +55,7 @@ def test_the_commands_of_claims(context: Context) -> None:
     assert document("claims", "show", "latest")["planned_pairs"] == 6
     assert "without a verdict" in ganboard("claims", "stop", "latest").output
     assert document("claims")[0]["status"] == "stopped"
-    told = ganboard("claims", "stop", "latest", code=1).output
-    assert "has ended: it is stopped" in told
-    told = ganboard("claims", "show", "nobody", code=1).output
-    assert "There is no claim 'nobody': `ganboard claims` lists them." in told
+    output = ganboard("claims", "stop", "latest", code=1).output
+    assert "has ended: it is stopped" in output
+    output = ganboard("claims", "show", "nobody", code=1).output
+    assert "There is no claim 'nobody': `ganboard claims` lists them." in output

@@ -122,6 +122,8 @@ def test_the_command_leaves_out_what_is_finished(context: Context, make_run: Mak
         (["--set", "nonsense", "--seeds", "2"], "not of the form key=value"),
         (["--seeds", "2", "--name", "a\x1bb"], "U+001B"),
         (["--set", "seed=x", "--seeds", "2"], "seed=x is not allowed"),
+        (["--set", "epochs=x", "--seeds", "2"], "epochs=x is not allowed"),
+        (["--set", "quality_every=x", "--seeds", "2"], "quality_every=x is not allowed"),
     ],
 )
 def test_the_command_refuses_in_one_sentence(
