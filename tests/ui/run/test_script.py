@@ -16,23 +16,17 @@ from tests.ui.pictures import figures, numbers
 MakeRun = Callable[..., Run]
 
 
-@pytest.mark.parametrize(
-    "view", ["Losses", "Metrics", "Panels", "Images", "System", "Log", "Events", "Config", "Notes"]
-)
+TABS = [
+    "Losses", "Metrics", "Panels", "Images", "Latent wall", "System", "Log", "Events", "Config",
+    "Notes",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("view", TABS)
 def test_every_tab_shows_what_the_script_reported(context: Context, view: str) -> None:
     run = script_run(context)
     at = open_page("run", run=run.id, view=view)
-    assert [tab.label for tab in at.tabs] == [
-        "Losses",
-        "Metrics",
-        "Panels",
-        "Images",
-        "System",
-        "Log",
-        "Events",
-        "Config",
-        "Notes",
-    ]
+    assert [tab.label for tab in at.tabs] == TABS
     drawn = figures(at)
     if view == "Losses":
         assert numbers(drawn[0]["data"][0]["x"]) == list(range(1, 31))
