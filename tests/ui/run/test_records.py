@@ -62,7 +62,8 @@ def test_config_marks_what_differs_from_the_default(make_run: MakeRun) -> None:
     assert table.loc["xla", ["Changed", "Value"]].tolist() == ["", "no"]
     hardware = dict(at.dataframe[1].value.itertuples(index=False, name=None))
     assert hardware["versions tensorflow"] == "2.21.0"
-    assert json.loads(at.code[0].value) == run.config
+    [stored] = [code.value for code in at.code if code.language == "json"]
+    assert json.loads(stored) == run.config
 
 
 def test_a_setting_of_another_version_is_shown() -> None:
