@@ -13,7 +13,6 @@ from collections.abc import Callable
 
 import pytest
 from sqlalchemy import update
-from sqlalchemy.exc import OperationalError
 
 from ganboard.db import heartbeats
 from ganboard.db.alerts import channels, deliveries, rules
@@ -165,33 +164,6 @@ def test_it_gives_a_heartbeat_and_takes_it_back(anywhere: Context) -> None:
     ended.set()
     thread.join()
     assert heartbeats.alert_senders(anywhere.engine) == []
-
-
-def test_it_goes_on_when_the_database_does(
-    anywhere: Context,
-    channel: AlertChannel,
-    receiver: WebReceiver,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    monkeypatch.setattr(sender, "POLL_SECONDS", 0.01)
-    real, rounds = Sender.round, []
-
-    def sometimes(self: Sender) -> int:
-        rounds.append(1)
-        if len(rounds) < 4:
-            raise OperationalError("SELECT 1", {}, Exception("away"))
-        return real(self)
-
-    monkeypatch.setattr(Sender, "round", sometimes)
-    in_status(anywhere.engine, "failed")
-    ended = threading.Event()
-    thread = threading.Thread(target=sender.serve, args=(anywhere, ended))
-    thread.start()
-    wait_until(lambda: receiver.got, seconds=10)
-    ended.set()
-    thread.join()
-    assert caplog.text.count("The database is unavailable") == 1
 
 
 def test_no_secret_in_logs_and_deliveries(

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from sqlalchemy.exc import OperationalError
 
 from ganboard.db import heartbeats
 from ganboard.db.models import SEARCHES, Search
@@ -23,7 +22,6 @@ from ganboard.gan.config import ConfigError
 from ganboard.worker.context import Context
 from ganboard.worker.searches import definition, driver, rounds, space
 from ganboard.worker.searches.definition import Budget
-from ganboard.worker.searches.driver import Driver
 from ganboard.worker.searches.objective import Objective
 from tests.polling import wait_until
 from tests.unit.worker.searches.conftest import StartSearch, train
@@ -50,28 +48,6 @@ def test_it_gives_a_heartbeat_and_takes_it_back(anywhere: Context) -> None:
     assert heartbeats.search_drivers(anywhere.engine) == []
 
 
-def test_it_goes_on_when_the_database_does(
-    anywhere: Context,
-    begin: StartSearch,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    monkeypatch.setattr(driver, "POLL_SECONDS", 0.01)
-    real, tried = Driver.round, []
-
-    def sometimes(self: Driver) -> int:
-        tried.append(1)
-        if len(tried) < 4:
-            raise OperationalError("SELECT 1", {}, Exception("away"))
-        return real(self)
-
-    monkeypatch.setattr(Driver, "round", sometimes)
-    begin()
-    with served(anywhere):
-        wait_until(lambda: queries.count_runs(anywhere.engine), seconds=20)
-    assert caplog.text.count("The database is unavailable") == 1
-
-
 def test_what_keeps_it_from_submitting_is_stored(
     anywhere: Context, begin: StartSearch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,11 +58,11 @@ def test_what_keeps_it_from_submitting_is_stored(
 
     with monkeypatch.context() as patched:
         patched.setattr(rounds, "make", gone)
-        Driver(anywhere).round()
+        driver.advance(anywhere)
     stored = searches.get(anywhere.engine, search.id)
     assert stored is not None
     assert (stored.state, stored.message) == ("running", "The data are gone.")
-    assert Driver(anywhere).round() == 1
+    assert driver.advance(anywhere) == 1
     stored = searches.get(anywhere.engine, search.id)
     assert stored is not None
     assert stored.message is None
