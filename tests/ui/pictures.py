@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 def figures(at: AppTest) -> list[dict[str, Any]]:
     """The Plotly figures of a page, in order."""
-    return [found for found in components(at) if "layout" in found]
+    return [found for found in components(at) if {"data", "layout"} <= found.keys()]
 
 
 def components(at: AppTest) -> list[dict[str, Any]]:
