@@ -63,7 +63,7 @@ def test_the_player_plays_without_the_server_and_its_address_can_be_shared(
     run = make_run("played", status="running", epochs=4, quality_every=1)
     add_grid(context, run, -1)
     page.goto(f"{server}/run?run={run.id}&view=Images")
-    said, slider = page.locator("output"), page.get_by_role("slider", name="Epoch")
+    said, slider = page.locator("output").first, page.get_by_role("slider", name="Epoch")
     expect(said).to_have_text("After epoch 4 · 5 of 5", timeout=90_000)
     expect(page.get_by_alt_text("Generated images, after epoch 4")).to_be_visible()
     expect(page.get_by_alt_text("Real images of the data set")).to_be_visible()
@@ -110,7 +110,7 @@ def test_the_player_plays_without_the_server_and_its_address_can_be_shared(
     with page.context.browser.new_context() as other:  # type: ignore[union-attr]
         copy = other.new_page()
         copy.goto(page.url)
-        expect(copy.locator("output")).to_have_text("After epoch 2 · 3 of 7")
+        expect(copy.locator("output").first).to_have_text("After epoch 2 · 3 of 7")
     page.get_by_role("button", name="Newest").click()
     assert "at=" not in page.url
     with page.expect_download() as download:
