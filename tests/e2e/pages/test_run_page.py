@@ -298,7 +298,7 @@ def test_deleting_a_run_leads_to_the_list(
 ) -> None:
     run, _ = make_run("goes"), make_run("stays")
     page.goto(f"{server}/run?run={run.id}")
-    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
     expect(page.get_by_text("Moved 1 run to the trash.")).to_be_visible()
     expect(page.get_by_role("heading", name="No such run")).to_have_count(0)
     expect(page.get_by_test_id("stDataFrame").first).to_be_visible()

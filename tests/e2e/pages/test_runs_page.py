@@ -64,7 +64,7 @@ def test_selection_survives_live_updates_and_new_rows(
     expect(page.get_by_text("4 runs", exact=True)).to_be_visible(timeout=PATIENCE)
     expect(page.get_by_text("2 runs selected")).to_be_visible(timeout=PATIENCE)
 
-    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
     expect(page.get_by_text("Moved 2 runs to the trash.")).to_be_visible(timeout=PATIENCE)
     assert [run.name for run in queries.list_runs(context.engine)] == ["fourth", "third"]
     assert complaints == []
@@ -218,7 +218,7 @@ def test_deleting_from_the_page_of_a_run_leads_to_the_list(
     run = make_run("doomed")
     make_run("other")
     page.goto(f"{server}/run?run={run.id}&view=Config")
-    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
     expect(page.get_by_role("heading", name="Runs")).to_be_visible(timeout=PATIENCE)
     expect(page.get_by_text("Moved 1 run to the trash.")).to_be_visible(timeout=PATIENCE)
     expect(page.get_by_text("1 run", exact=True)).to_be_visible(timeout=PATIENCE)
@@ -338,7 +338,7 @@ def test_a_deleted_run_returns_from_the_trash_by_mouse(
     expect(page.get_by_text("2 runs", exact=True)).to_be_visible(timeout=PATIENCE)
     tick(page.get_by_test_id("stDataFrame"), 1)
     expect(page.get_by_text("1 run selected")).to_be_visible(timeout=PATIENCE)
-    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
     expect(page.get_by_text("Moved 1 run to the trash.")).to_be_visible(timeout=PATIENCE)
     expect(page.get_by_text("1 run", exact=True)).to_be_visible(timeout=PATIENCE)
 
@@ -409,7 +409,7 @@ def test_delete_follows_the_state_of_a_run_and_is_red(
     context: Context, make_run: MakeRun, server: str, page: Page, complaints: list[str]
 ) -> None:
     first, second = make_run("first", status="queued"), make_run("second", status="queued")
-    delete = page.get_by_role("button", name="Delete")
+    delete = page.get_by_role("button", name="Delete", exact=True)
     page.goto(f"{server}/run?run={first.id}")
     expect(delete).to_be_enabled(timeout=PATIENCE)
     red = "rgb(179, 38, 30)"
