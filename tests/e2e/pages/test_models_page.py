@@ -30,7 +30,7 @@ def test_versions_come_get_a_name_and_go(
     expect(page.get_by_alt_text("digits:2 in int8")).to_be_visible()
     expect(page.get_by_alt_text("digits:1 in float32")).to_be_visible()
     page.get_by_role("button", name="Alias").click()
-    page.get_by_label("Alias", exact=True).fill("production")
+    page.get_by_role("textbox", name="Alias").fill("production")
     page.get_by_role("button", name="Set alias").click()
     newest = document("models", "show", "digits:2")["id"]
     wait_until(

@@ -75,10 +75,11 @@ def test_draw_pick_walk_compare_and_save(
 
     # Pick two, one of them by keyboard, and walk between them.
     place = page.get_by_role("button", name=f"Image 6 of seed {seed[1]}", exact=True)
+    other = page.get_by_role("button", name=f"Image 11 of seed {seed[1]}", exact=True)
+    other.scroll_into_view_if_needed()
     before = place.bounding_box()
     place.click()
     expect(place).to_have_attribute("aria-pressed", "true")
-    other = page.get_by_role("button", name=f"Image 11 of seed {seed[1]}", exact=True)
     other.focus()
     page.keyboard.press("Enter")
     expect(other).to_have_attribute("aria-pressed", "true")
