@@ -9,20 +9,15 @@ from ganboard.gan.models.pix2pix.flow import small
 
 _SMALL = {"limit": 16, "batch_size": 4, "grid_size": 1, "snapshots": 0}
 SETTINGS: dict[str, dict[str, Any]] = {
-    "gan3d": _SMALL | {"model": "gan3d", "dataset": "showers", "accumulate": 2, "ema": 0.99},
-    # without Adam's moments and an average a checkpoint has 128 MB, not 500
+    "gan3d": (
+        _SMALL
+        | {"model": "gan3d", "dataset": "showers", "network": "compact", "width": 4}
+        | {"accumulate": 2, "ema": 0.99}
+    ),
     "pix2pix": (
         _SMALL
-        | {
-            "model": "pix2pix",
-            "dataset": "flow",
-            "images_path": small.FOLDER,
-            "geometry": "64x64",
-            "limit": 8,
-            "optimizer": "sgd",
-            "beta_1": 0.0,
-        }
-        | {"g_learning_rate": 1e-3, "d_learning_rate": 1e-3, "keep_checkpoints": 1}
+        | {"model": "pix2pix", "dataset": "flow", "images_path": small.FOLDER, "limit": 8}
+        | {"geometry": "64x64", "network": "compact", "width": 8}
     ),
 }
 

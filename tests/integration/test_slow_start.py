@@ -264,7 +264,7 @@ def test_an_import_of_a_minute_is_no_death(
 @pytest.mark.timeout(900)
 def test_many_starts_at_once_are_no_death(context: Context, redis: Redis) -> None:
     """On a machine that they keep busy for minutes, at the lowest priority."""
-    number = 20
+    number = 8
     command = ["nice", "-n", "19", sys.executable, "-m", "ganboard.worker.queue.rq_worker"]
     workers = [subprocess.Popen(command, start_new_session=True) for _ in range(number)]
     try:
