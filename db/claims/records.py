@@ -29,6 +29,11 @@ def store(engine: Engine, claim: StatedClaim) -> StatedClaim:
     return claim
 
 
+def get(engine: Engine, claim_id: str) -> StatedClaim | None:
+    with reading(engine) as session:
+        return session.get(StatedClaim, claim_id)
+
+
 def find(engine: Engine, text: str) -> StatedClaim:
     """The claim with this id, or the only one whose id begins with `text`; `latest` is the newest.
     Raises UnknownClaim."""
@@ -145,6 +150,16 @@ def end(engine: Engine, claim_id: str, status: str, reasons: Sequence[str] = ())
         claim.status = status
         claim.reasons = list(reasons)
         claim.ended_at = now()  # type: ignore[assignment]
+
+
+def remove(engine: Engine, claim_id: str) -> None:
+    """Forget a claim and its evidence; its runs stay. Raises UnknownClaim, and NotAllowed while it
+    is open."""
+    with writing(engine) as session:
+        claim = _locked(session, claim_id)
+        if claim.status == OPEN:
+            raise NotAllowed(f"Claim {claim_id} is open. Stop it before deleting it.")
+        session.delete(claim)
 
 
 def _locked(session: Session, claim_id: str) -> StatedClaim:

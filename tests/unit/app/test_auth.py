@@ -202,6 +202,7 @@ WRITES: dict[str, Callable[[Any, Run], object]] = {
     "remove_rule": lambda engine, run: alert_rules.remove(engine, "x"),
     "state_claim": lambda engine, run: claims.store(engine, StatedClaim(id="x")),
     "end_claim": lambda engine, run: claims.end(engine, "x", "stopped"),
+    "remove_claim": lambda engine, run: claims.remove(engine, "x"),
     "test_of_alerts": lambda engine, run: deliveries.begin_test(engine, "x"),
     "import": lambda engine, run: imports.insert(engine, Run(name="x", config={}), [], [], "x"),
 }

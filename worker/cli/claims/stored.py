@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ganboard.worker.cli import output
-from ganboard.worker.cli.options import AsJson, open_database
+from ganboard.worker.cli.options import AsJson, Yes, open_database
 
 if TYPE_CHECKING:
     from ganboard.db.models import StatedClaim
@@ -88,6 +88,30 @@ def stop(claim: ClaimId, as_json: AsJson = False) -> None:
     if as_json:
         return output.print_json({"id": found.id, "status": "stopped"})
     return typer.echo(f"Stopped claim {found.id} without a verdict.")
+
+
+@claims_app.command()
+def remove(claim: ClaimId, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Delete a claim that has ended, with its evidence; its runs stay.
+
+    Example:
+      ganboard claims remove k7m --yes
+    """
+    from ganboard.db.claims import records
+
+    context = open_database()
+    found = records.find(context.engine, claim)
+    what = f"claim {found.id} ({found.statement})"
+    output.confirm(
+        f"Delete {what} with its evidence?",
+        f"deleting {what} cannot be undone. Confirm with --yes.",
+        yes=yes,
+        as_json=as_json,
+    )
+    records.remove(context.engine, found.id)
+    if as_json:
+        return output.print_json({"id": found.id, "removed": True})
+    return typer.echo(f"Deleted {what}. Its runs stay: ganboard runs --search sweep:{found.id}")
 
 
 @claims_app.command()

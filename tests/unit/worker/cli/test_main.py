@@ -82,6 +82,7 @@ COMMAND_LINE = {
     "claims": ["--json"],
     "claims show": ["CLAIM", "--json"],
     "claims stop": ["CLAIM", "--json"],
+    "claims remove": ["CLAIM", "--yes", "-y", "--json"],
     "claims export": ["CLAIM", "FILE"],
     "claims work": [],
     "alerts add-channel": [
