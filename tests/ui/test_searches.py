@@ -20,13 +20,18 @@ from tests.unit.worker.searches.conftest import Trainer, train
 
 
 def begun(
-    context: Context, *, name: str = "my search", pruner: str = "none", **budget: int
+    context: Context,
+    *,
+    name: str = "my search",
+    pruner: str = "none",
+    objective: Objective = Objective("fid"),
+    **budget: int,
 ) -> Search:
     plan = definition.plan(
         context,
         {**presets.values("tiny"), "epochs": 3},
         space.axes(["g_learning_rate=1e-5..1e-2", "batch_size=16,32"]),
-        objective=Objective("fid"),
+        objective=objective,
         sampler="random",
         pruner=pruner,
         seed=0,
@@ -103,6 +108,24 @@ def test_pruned_trials_are_shown_as_such(context: Context) -> None:
     assert "violet-badge[:material/content_cut: Pruned]" in words(open_page("run", run=second.id))
     table = next(one.value for one in open_page("runs").dataframe if "Status" in one.value)
     assert sorted(map(str, table["Status"])) == ["['Finished']", "['Pruned']"]
+
+
+def test_a_run_that_was_stopped_at_the_target_has_a_result(context: Context) -> None:
+    search = begun(context, objective=Objective("fid", "seconds", 12.0), runs=2, parallel=2)
+    first, _ = rounds.make(context, search)
+    trainer = Trainer(context.engine, first.id, lambda _, epoch: 14.0 - epoch)
+    trainer.epochs(1, 2)
+    rounds.make(context, search)
+    assert not trainer.epochs(3, 3)
+    searches.stop(context.engine, search.id)
+    definition.stop_runs(context, search)
+    at = open_page("searches", search=search.id)
+    table = at.dataframe[0].value
+    assert table["State"].tolist() == ["Target reached", "Stopped"]
+    assert table["Remark"].tolist() == ["", "Never started"]
+    metrics = {metric.label: metric.value for metric in at.metric}
+    assert (metrics["Finished"], metrics["Failed or stopped"]) == ("1", "1")
+    assert float(metrics["Best time to target"]) == 4.0
 
 
 def test_a_stop_that_comes_too_late_is_said(context: Context) -> None:

@@ -19,7 +19,7 @@ SearchId = Annotated[
 Runs = Annotated[int, typer.Option("--runs", help="Number of runs in all, at most 1,000.")]
 Hours = Annotated[
     float | None,
-    typer.Option("--hours", help="Submit no run after so many hours of training in all."),
+    typer.Option("--hours", help="Start no run after so many hours of training in all."),
 ]
 
 

@@ -32,7 +32,7 @@ def test_a_search_from_start_to_end(context: Context) -> None:
     assert [trial["state"] for trial in shown["trials"]] == ["finished", "pruned"]
     assert shown["best"]["value"] == 1.0
     said = ganboard("search", "show", "latest").stdout
-    for part in ("2 of 2 runs ended", "pruned", "Best of the finished runs: trial 0"):
+    for part in ("2 of 2 runs ended", "pruned", "Best result: trial 0"):
         assert part in said
     assert "pruned" in ganboard("runs").stdout
     assert "pruned" in ganboard("show", second.id).stdout
