@@ -43,7 +43,7 @@ def _chosen(found: list[Search]) -> Search | None:
         navigation.search_param(),
         param="search",
         label=_label,
-        missing="There is no search with this id. The address is incomplete.",
+        missing="There is no search with this id. It was deleted, or the address is incomplete.",
         label_visibility="collapsed",
         width=480,
     )

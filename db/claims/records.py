@@ -59,13 +59,6 @@ def any_open(engine: Engine) -> bool:
         return session.exec(wanted).first() is not None
 
 
-def of_run(engine: Engine, run_id: str) -> StatedClaim | None:
-    """The claim that a run was submitted for."""
-    wanted = select(StatedClaim).join(ClaimRun).where(ClaimRun.run_id == run_id)
-    with reading(engine) as session:
-        return session.exec(wanted).first()
-
-
 def runs(engine: Engine, claim_id: str) -> dict[tuple[int, str], tuple[str, Run | None]]:
     """By pair and arm: the id of the run, and the run; None if it was deleted or is in the
     trash."""

@@ -177,6 +177,36 @@ def test_the_budget_can_be_raised(context: Context) -> None:
     assert (stored.runs, stored.hours, stored.state) == (9, 2.5, "running")
 
 
+def confirmation() -> None:
+    """The dialog alone, as `budget_dialog`."""
+    from ganboard.app import navigation
+    from ganboard.app.searches import actions
+    from ganboard.db.searches import searches
+
+    context = navigation.context()
+    for search in searches.listed(context.engine):
+        actions.confirm(context, search)
+
+
+def test_a_stopped_search_can_be_deleted(context: Context) -> None:
+    search = begun(context)
+    assert "Delete" not in [one.label for one in open_page("searches").button]
+    searches.stop(context.engine, search.id)
+    at = checked(button(open_page("searches"), "Delete").click().run())
+    assert "will be deleted with its list of trials. Its runs stay." in words(at)
+    assert searches.listed(context.engine)
+    at = checked(AppTest.from_function(confirmation, default_timeout=30).run())
+    checked(at.button(key="delete_confirmed").click().run())
+    assert searches.listed(context.engine) == []
+
+
+def test_a_run_names_its_search(context: Context) -> None:
+    search = begun(context)
+    (run,) = rounds.make(context, search)
+    at = open_page("run", run=run.id)
+    assert "Search" in [link.proto.label for link in at.get("page_link")]
+
+
 def test_stop_with_its_runs(context: Context) -> None:
     search = begun(context, parallel=2)
     first, second = rounds.make(context, search)

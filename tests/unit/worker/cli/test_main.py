@@ -78,6 +78,7 @@ COMMAND_LINE = {
     "search show": ["SEARCH", "--json"],
     "search stop": ["SEARCH", "--now", "--json"],
     "search continue": ["SEARCH", "--runs", "--hours", "--parallel", "--json"],
+    "search remove": ["SEARCH", "--yes", "-y", "--json"],
     "search drive": [],
     "claims": ["--json"],
     "claims show": ["CLAIM", "--json"],

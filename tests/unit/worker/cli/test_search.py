@@ -47,6 +47,18 @@ def test_a_search_from_start_to_end(context: Context) -> None:
     assert [one["id"] for one in document("search", "list")] == [search_id]
 
 
+def test_a_search_is_removed(context: Context) -> None:
+    search_id = document(*START, *VARY)["search"]
+    assert "is running. Stop it before" in refused("search", "remove", "latest", "--yes")
+    ganboard("search", "stop", "latest")
+    assert "cannot be undone. Confirm with --yes." in refused("search", "remove", "latest")
+    assert (
+        f"Deleted search {search_id} (tiny)." in ganboard("search", "remove", "latest", "-y").stdout
+    )
+    assert searches.listed(context.engine) == []
+    assert "There is no search" in refused("search", "remove", search_id, "--yes")
+
+
 def test_a_dry_run_stores_nothing(context: Context) -> None:
     said = ganboard(*START, *VARY, "--dry-run").stdout
     assert "Best FID: minimize. g_learning_rate: 1e-05 to 0.01 (log)" in said

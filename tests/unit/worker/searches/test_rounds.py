@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ganboard.db.engine import make_engine
+from ganboard.db.errors import NotAllowed, UnknownSearch
 from ganboard.db.models import Search
 from ganboard.db.runs import commands, queries, trash
 from ganboard.db.searches import searches, trials
@@ -261,6 +262,21 @@ def test_stop_and_continue(anywhere: Context, begin: StartSearch) -> None:
     search = definition.resume(anywhere, search, runs=4)
     assert len(rounds.make(anywhere, search)) == 2
     assert queries.get_run(anywhere.engine, second.id).status == "stopped"  # type: ignore[union-attr]
+
+
+def test_a_removed_search_leaves_its_runs(anywhere: Context, begin: StartSearch) -> None:
+    search = begin(runs=3)
+    (run,) = rounds.make(anywhere, search)
+    with pytest.raises(NotAllowed, match="is running"):
+        searches.remove(anywhere.engine, search.id)
+    searches.stop(anywhere.engine, search.id)
+    searches.remove(anywhere.engine, search.id)
+    assert rounds.make(anywhere, search) == []  # a driver that has read it before
+    assert searches.listed(anywhere.engine) == found(anywhere, search) == []
+    train(anywhere.engine, run.id)
+    assert [one.id for one in queries.sweep_runs(anywhere.engine, search.id)] == [run.id]
+    with pytest.raises(UnknownSearch):
+        searches.remove(anywhere.engine, search.id)
 
 
 def test_several_drivers_submit_each_run_once(
