@@ -108,11 +108,7 @@ def _verdict(context: Context, result: Result) -> None:
 
 def _runner(context: Context) -> None:
     if not any(state.alive for state in heartbeats.claim_runners(context.engine)):
-        st.info(
-            "No process of claims is running, so no run is submitted. `ganboard up` starts one;"
-            " elsewhere: `ganboard claims work`.",
-            icon=":material/info:",
-        )
+        errors.report(stating.NO_RUNNER, "warning")
 
 
 def _progress(context: Context, claim: StatedClaim, counted: int) -> None:

@@ -55,10 +55,12 @@ def show(claim: ClaimId, as_json: AsJson = False) -> None:
     Example:
       ganboard claims show latest
     """
+    from ganboard.db import heartbeats
     from ganboard.db.claims import records
     from ganboard.worker.claims import stating, verdict
 
-    result = verdict.of(records.find(open_database().engine, claim))
+    engine = open_database().engine
+    result = verdict.of(records.find(engine, claim))
     if as_json:
         return output.print_json(_document(result))
     typer.echo(f"{result.claim.id}  {stating.title(result.claim)}: {result.claim.statement}")
@@ -69,7 +71,11 @@ def show(claim: ClaimId, as_json: AsJson = False) -> None:
         typer.echo(result.table.to_string(index=False, float_format="{:.5g}".format))
     for caveat in result.caveats:
         typer.echo(f"- {caveat}")
-    return typer.echo(stating.command(result.claim))
+    typer.echo(stating.command(result.claim))
+    working = any(one.alive for one in heartbeats.claim_runners(engine))
+    if result.claim.status == records.OPEN and not working:
+        output.complain(stating.NO_RUNNER)
+    return None
 
 
 @claims_app.command()
