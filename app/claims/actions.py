@@ -13,6 +13,8 @@ from ganboard.worker.claims import stopping
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
 
+DELETED = "claim_deleted"  # whether the next drawing of the page has to say so
+
 
 def buttons(context: Context, claim: StatedClaim) -> None:
     """What can be done with a claim in its state."""
@@ -58,7 +60,7 @@ def _delete(context: Context, claim: StatedClaim) -> None:
         st.session_state[form.REFUSED] = str(error)
         return
     st.query_params.pop("claim", None)
-    st.toast("Deleted the claim.", icon=":material/check:")
+    st.session_state[DELETED] = True
 
 
 def _stop(context: Context, claim: StatedClaim) -> None:

@@ -37,6 +37,8 @@ def render() -> None:
             form.show(context)
     if refused := st.session_state.pop(form.REFUSED, None):
         errors.report(refused)
+    if st.session_state.pop(actions.DELETED, False):
+        st.toast("Deleted the claim.", icon=":material/check:")
     known = records.listed(context.engine)
     if not known:
         st.info(

@@ -13,6 +13,8 @@ from ganboard.worker.context import Context
 from ganboard.worker.searches import definition
 from ganboard.worker.searches.definition import MAX_HOURS, MAX_PARALLEL, MAX_RUNS
 
+DELETED = "search_deleted"  # whether the next drawing of the page has to say so
+
 
 def buttons(context: Context, search: Search) -> None:
     """What can be done with a search in its state."""
@@ -77,7 +79,7 @@ def confirm(context: Context, search: Search) -> None:
         with errors.sentences():
             searches.remove(context.engine, search.id)
             st.query_params.pop("search", None)
-            st.toast("Deleted the search.", icon=":material/check:")
+            st.session_state[DELETED] = True
             st.rerun()
 
 
