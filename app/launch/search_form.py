@@ -156,7 +156,7 @@ def asked_budget(workers: int) -> Budget:
         "Hours of training",
         key="search_hours",
         placeholder="no limit",
-        help="No run is submitted after so many hours of training in all.",
+        help="No run starts after so many hours of training in all.",
         persist_state="session",
     )
     parallel = st.text_input(

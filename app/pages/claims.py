@@ -5,16 +5,15 @@ from __future__ import annotations
 import streamlit as st
 
 from ganboard.app import auth, errors, navigation
-from ganboard.app.claims import form
+from ganboard.app.claims import actions, form
 from ganboard.app.widgets import chooser
 from ganboard.app.widgets.live_plotly import live_plotly
 from ganboard.db import heartbeats
 from ganboard.db.claims import records
 from ganboard.db.models import ENDED, StatedClaim
 from ganboard.worker import formatting
-from ganboard.worker.claims import report, stating, stopping, verdict
+from ganboard.worker.claims import report, stating, verdict
 from ganboard.worker.claims.verdict import Found, Result
-from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
 
 TICK_SECONDS = 3.0
@@ -38,6 +37,8 @@ def render() -> None:
             form.show(context)
     if refused := st.session_state.pop(form.REFUSED, None):
         errors.report(refused)
+    if st.session_state.pop(actions.DELETED, False):
+        st.toast("Deleted the claim.", icon=":material/check:")
     known = records.listed(context.engine)
     if not known:
         st.info(
@@ -73,7 +74,7 @@ def _choose(known: list[StatedClaim]) -> StatedClaim | None:
         label=lambda one: (
             f"{formatting.shorten(one.statement, 70)}, {one.created_at:%Y-%m-%d %H:%M} ({one.id})"
         ),
-        missing="There is no claim with this id: the address is incomplete.",
+        missing="There is no claim with this id. It was deleted, or the address is incomplete.",
         width=640,
     )
 
@@ -98,14 +99,7 @@ def _verdict(context: Context, result: Result) -> None:
             on_click="ignore",
             help="One file with verdict, charts, data, machine, settings and command.",
         )
-        if claim.status == records.OPEN:
-            st.button(
-                "Stop",
-                icon=":material/stop:",
-                on_click=_stop,
-                args=(context, claim),
-                **auth.writer("End it without a verdict and stop its runs."),
-            )
+        actions.buttons(context, claim)
         st.page_link(
             navigation.RUNS_PAGE,
             label="Its runs",
@@ -114,26 +108,15 @@ def _verdict(context: Context, result: Result) -> None:
         )
 
 
-def _stop(context: Context, claim: StatedClaim) -> None:
-    try:
-        stopping.stop(context, claim)
-    except CLEAR_ERRORS as error:
-        st.session_state[form.REFUSED] = str(error)
-
-
 def _runner(context: Context) -> None:
     if not any(state.alive for state in heartbeats.claim_runners(context.engine)):
-        st.info(
-            "No process of claims is running, so no run is submitted. `ganboard up` starts one;"
-            " elsewhere: `ganboard claims work`.",
-            icon=":material/info:",
-        )
+        errors.report(stating.NO_RUNNER, "warning")
 
 
 def _progress(context: Context, claim: StatedClaim, counted: int) -> None:
-    """Redraws the whole page once a pair or the claim has ended."""
-    now = records.find(context.engine, claim.id)
-    if now.status != records.OPEN or len(now.evidence) != counted:
+    """Redraws the whole page once a pair or the claim has ended, or the claim is deleted."""
+    now = records.get(context.engine, claim.id)
+    if now is None or now.status != records.OPEN or len(now.evidence) != counted:
         st.rerun()
     runs = records.runs(context.engine, claim.id)
     ended = sum(run is not None and run.status in ENDED for _, run in runs.values())

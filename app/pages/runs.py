@@ -16,6 +16,7 @@ from ganboard.app.runs import table as runs_table
 from ganboard.app.runs import trash as trash_actions
 from ganboard.app.runs.listing import ACTIVE, TRASH, Choice
 from ganboard.app.theme import style
+from ganboard.db.claims import records
 from ganboard.db.runs import queries, trash
 from ganboard.db.searches import searches
 from ganboard.worker import formatting
@@ -55,7 +56,7 @@ def render() -> None:
     st.session_state[SELECTED] = [run_id for run_id in before if run_id in current]
     if key := shortcuts.taken():
         keys.apply(key, list(current))
-    _search_of_sweep(context, choice)
+    _purpose(context, choice)
     if stored and choice.place != TRASH:
         with card:
             st.fragment(latest.card, run_every=seconds)(context)
@@ -75,16 +76,23 @@ def render() -> None:
     actions.report_outcome(outcome)
 
 
-def _search_of_sweep(context: Context, choice: Choice) -> None:
-    """The way to the search whose runs are listed."""
+def _purpose(context: Context, choice: Choice) -> None:
+    """The way to the search or the claim whose runs are listed."""
     named = SWEEP.search(choice.search)
-    if named and (found := searches.get(context.engine, named[1])):
-        st.page_link(
-            navigation.SEARCHES_PAGE,
-            label=f"Search {formatting.escape(formatting.shorten(found.name, 60))}",
-            icon=navigation.PAGES[navigation.SEARCHES_PAGE][1],
-            query_params={"search": found.id},
-        )
+    if not named:
+        return
+    if search := searches.get(context.engine, named[1]):
+        page, param, label = navigation.SEARCHES_PAGE, "search", f"Search {search.name}"
+    elif claim := records.get(context.engine, named[1]):
+        page, param, label = navigation.CLAIMS_PAGE, "claim", f"Claim: {claim.statement}"
+    else:
+        return
+    st.page_link(
+        page,
+        label=formatting.escape(formatting.shorten(label, 70)),
+        icon=navigation.PAGES[page][1],
+        query_params={param: named[1]},
+    )
 
 
 def _table(context: Context, choice: Choice, training: bool, states: list[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ganboard.app import navigation
-from ganboard.app.searches import view
+from ganboard.app.searches import actions, view
 from ganboard.app.widgets import chooser
 from ganboard.db.models import Search
 from ganboard.db.searches import searches
@@ -22,6 +22,8 @@ def render() -> None:
         st.title("Searches", anchor=False, width="content")
         if st.button("Set up a search", type="primary", icon=":material/manage_search:"):
             navigation.open_launch()
+    if st.session_state.pop(actions.DELETED, False):
+        st.toast("Deleted the search.", icon=":material/check:")
     found = searches.listed(context.engine, limit=LISTED)
     if not found:
         with st.container(border=True):
@@ -43,7 +45,7 @@ def _chosen(found: list[Search]) -> Search | None:
         navigation.search_param(),
         param="search",
         label=_label,
-        missing="There is no search with this id. The address is incomplete.",
+        missing="There is no search with this id. It was deleted, or the address is incomplete.",
         label_visibility="collapsed",
         width=480,
     )

@@ -59,6 +59,7 @@ def _live(context: Context) -> None:
     _findings(checks)
     _metrics(context, queue=next(check for check in checks if check.name == "queue"))
     workers.show_alive(context)
+    workers.show_background(context)
     workers.show_waiting(context)
 
 

@@ -17,6 +17,7 @@ from ganboard.db import heartbeats
 from ganboard.db.claims import records
 from ganboard.db.models import WAITING, Run
 from ganboard.db.runs import holders, queries, runtime_estimation
+from ganboard.db.searches import searches
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
@@ -145,22 +146,37 @@ def _lines(
             width="content",
             help="Submission time, worker, number of attempts and run id.",
         )
-        claim = records.of_run(context.engine, run.id) if run.sweep else None
-        if claim is not None:
-            st.page_link(
-                navigation.CLAIMS_PAGE,
-                label="Claim",
-                icon=":material/gavel:",
-                query_params={"claim": claim.id},
-                help=formatting.escape(f"This run is evidence of a claim: {claim.statement}"),
-                width="content",
-            )
+        _purpose(context, run)
         st.page_link(
             navigation.RUN_PAGE,
             label=link.label,
             icon=link.icon,
             query_params={"run": link.run},
             help=link.help,
+            width="content",
+        )
+
+
+def _purpose(context: Context, run: Run) -> None:
+    """The way to the search or the claim that submitted the run."""
+    if not run.sweep:
+        return
+    if search := searches.get(context.engine, run.sweep):
+        st.page_link(
+            navigation.SEARCHES_PAGE,
+            label="Search",
+            icon=navigation.PAGES[navigation.SEARCHES_PAGE][1],
+            query_params={"search": search.id},
+            help=formatting.escape(f"This run is a trial of the search {search.name}"),
+            width="content",
+        )
+    elif claim := records.get(context.engine, run.sweep):
+        st.page_link(
+            navigation.CLAIMS_PAGE,
+            label="Claim",
+            icon=navigation.PAGES[navigation.CLAIMS_PAGE][1],
+            query_params={"claim": claim.id},
+            help=formatting.escape(f"This run is evidence of a claim: {claim.statement}"),
             width="content",
         )
 

@@ -1,4 +1,4 @@
-"""Stop a search, let it go on, raise its budget."""
+"""Stop a search, let it go on, raise its budget, delete it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from ganboard.worker.searches import definition
 from ganboard.worker.searches.definition import MAX_HOURS, MAX_PARALLEL, MAX_RUNS
+
+DELETED = "search_deleted"  # whether the next drawing of the page has to say so
 
 
 def buttons(context: Context, search: Search) -> None:
@@ -48,6 +50,13 @@ def buttons(context: Context, search: Search) -> None:
             **auth.writer("More runs or hours, or more runs at once; the search continues"),
         ):
             budget(context, search)
+        if not running and st.button(
+            "Delete",
+            icon=":material/delete:",
+            key="delete_search",
+            **auth.writer("Delete the search and its list of trials; its runs stay"),
+        ):
+            confirm(context, search)
 
 
 def _stop(context: Context, search: Search, *, runs_too: bool) -> None:
@@ -57,6 +66,21 @@ def _stop(context: Context, search: Search, *, runs_too: bool) -> None:
             stopped = definition.stop_runs(context, search)
             st.toast(f"Stopped the search and {formatting.plural(stopped, 'run')}.")
         st.rerun()
+
+
+@st.dialog("Delete search?", icon=":material/delete:")
+def confirm(context: Context, search: Search) -> None:
+    """Ask before the trials go."""
+    st.markdown(
+        f"**{formatting.escape(search.name)}** will be deleted with its list of trials. Its runs"
+        " stay. This cannot be undone."
+    )
+    if st.button("Delete search", type="primary", key="delete_confirmed", **auth.writer()):
+        with errors.sentences():
+            searches.remove(context.engine, search.id)
+            st.query_params.pop("search", None)
+            st.session_state[DELETED] = True
+            st.rerun()
 
 
 @st.dialog("Budget", icon=":material/add:")

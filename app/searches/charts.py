@@ -14,7 +14,7 @@ from ganboard.worker.figures import parallel
 from ganboard.worker.figures.many import search as figures
 from ganboard.worker.figures.many.search import Dot
 from ganboard.worker.searches.definition import IMPORTANCE_TRIALS
-from ganboard.worker.searches.progress import Progress, state
+from ganboard.worker.searches.progress import REACHED, Progress
 
 LEAST = 2  # finished runs that a comparison of settings needs
 AXIS_PIXELS = 110
@@ -26,7 +26,9 @@ def dots(progress: Progress) -> list[Dot]:
     for trial in progress.trials:
         value = progress.objective.value(trial)
         if value is not None and trial.run is not None:
-            found.append(Dot(trial.number, trial.run.name, state(trial), value, trial.params))
+            shown = progress.state(trial)
+            shown = "finished" if shown == REACHED else shown  # either has a result
+            found.append(Dot(trial.number, trial.run.name, shown, value, trial.params))
     return found
 
 

@@ -16,7 +16,7 @@ from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from ganboard.worker.searches import progress as progresses
 from ganboard.worker.searches.definition import NO_DRIVER
-from ganboard.worker.searches.progress import DELETED, REFUSED, Progress, state
+from ganboard.worker.searches.progress import DELETED, REACHED, REFUSED, Progress
 
 EVERY = 3.0  # seconds between reads of a search that runs
 BADGES = {
@@ -25,7 +25,7 @@ BADGES = {
     searches.FINISHED: ":green-badge[:material/check: Finished]",
     searches.FAILED: ":red-badge[:material/error: Failed]",
 }
-WORDS = {REFUSED: "Refused", DELETED: "Deleted"}
+WORDS = {REFUSED: "Refused", DELETED: "Deleted", REACHED: "Target reached"}
 
 
 def show(context: Context, search: Search) -> None:
@@ -80,9 +80,9 @@ def _metrics(found: Progress) -> None:
         st.metric(
             found.objective.label if found.objective.kind != "seconds" else "Best time to target",
             "–" if found.best is None else formatting.decimal(found.best[1], 2),
-            help="Of the finished runs; pruned and stopped ones do not count",
+            help="Pruned and failed runs have no result, nor stopped ones that missed the target",
         )
-        st.metric("Finished", formatting.integer(states["finished"]))
+        st.metric("Finished", formatting.integer(found.finished))
         st.metric(
             "Pruned", formatting.integer(states["pruned"]), help=formatting.STATUS["pruned"].meaning
         )
@@ -133,7 +133,7 @@ def _table(found: Progress) -> None:
     st.subheader("Trials", anchor=False)
     rows = []
     for trial in found.trials:
-        shown = state(trial)
+        shown = found.state(trial)
         row = {
             "Trial": trial.number,
             "Run": trial.run.name if trial.run else "–",
@@ -162,6 +162,8 @@ def _table(found: Progress) -> None:
 def _remark(trial: Trial) -> str:
     if trial.problem:
         return trial.problem
+    if trial.run and trial.run.status == "stopped" and not trial.run.attempt:
+        return "Never started"
     if trial.pruned_epoch is None or trial.run is None:
         return ""
     if trial.run.pruned_at is None:

@@ -1,4 +1,4 @@
-"""The workers that are alive, and the runs that wait for one."""
+"""The workers and background processes that are alive, and the runs that wait for a worker."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from ganboard.db import heartbeats
 from ganboard.db.runs import queries
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
+from ganboard.worker.doctor import background
+from ganboard.worker.doctor.background import Service
 
 WAITING_SHOWN = 20
 
@@ -46,8 +48,7 @@ def _worker(seen: heartbeats.WorkerState, names: dict[str, str]) -> dict[str, An
     ]
     return {
         "Worker": worker.name,
-        "State": "Alive" if seen.alive else "Silent",
-        "Last heartbeat": formatting.ago(seen.age_seconds),
+        **_heartbeat(seen),
         "Trains": names.get(worker.run_id or "") or ("–" if seen.alive else None),
         "Host": worker.host,
         "Processor": (
@@ -60,6 +61,43 @@ def _worker(seen: heartbeats.WorkerState, names: dict[str, str]) -> dict[str, An
         "TensorFlow": has.get("versions", {}).get("tensorflow"),
         "Process": str(worker.pid),
     }
+
+
+def _heartbeat(seen: heartbeats.WorkerState) -> dict[str, str]:
+    return {
+        "State": "Alive" if seen.alive else "Silent",
+        "Last heartbeat": formatting.ago(seen.age_seconds),
+    }
+
+
+def show_background(context: Context) -> None:
+    """The processes beside the workers; a kind without any says whether one is needed."""
+    st.header("Background processes", anchor=False)
+    rows = [row for one in background.SERVICES for row in _background(context, one)]
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        placeholder="–",
+        key="background",
+        column_config={
+            "State": st.column_config.TextColumn(
+                help="Not needed: `ganboard up` starts one as soon as there is work for it"
+            ),
+            "Last heartbeat": st.column_config.TextColumn(help="By the clock of the database"),
+        },
+    )
+
+
+def _background(context: Context, service: Service) -> list[dict[str, Any]]:
+    kind = {"Service": service.name.capitalize(), "Does": service.does}
+    found = service.seen(context.engine)
+    if not found:
+        state = "Not running" if service.needed(context.engine) else "Not needed"
+        return [{**kind, "State": state, "Last heartbeat": None, "Host": None, "Process": None}]
+    return [
+        {**kind, **_heartbeat(one), "Host": one.worker.host, "Process": str(one.worker.pid)}
+        for one in found
+    ]
 
 
 def show_waiting(context: Context) -> None:

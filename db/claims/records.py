@@ -29,6 +29,11 @@ def store(engine: Engine, claim: StatedClaim) -> StatedClaim:
     return claim
 
 
+def get(engine: Engine, claim_id: str) -> StatedClaim | None:
+    with reading(engine) as session:
+        return session.get(StatedClaim, claim_id)
+
+
 def find(engine: Engine, text: str) -> StatedClaim:
     """The claim with this id, or the only one whose id begins with `text`; `latest` is the newest.
     Raises UnknownClaim."""
@@ -52,13 +57,6 @@ def any_open(engine: Engine) -> bool:
     wanted = select(StatedClaim.id).where(StatedClaim.status == OPEN).limit(1)
     with reading(engine) as session:
         return session.exec(wanted).first() is not None
-
-
-def of_run(engine: Engine, run_id: str) -> StatedClaim | None:
-    """The claim that a run was submitted for."""
-    wanted = select(StatedClaim).join(ClaimRun).where(ClaimRun.run_id == run_id)
-    with reading(engine) as session:
-        return session.exec(wanted).first()
 
 
 def runs(engine: Engine, claim_id: str) -> dict[tuple[int, str], tuple[str, Run | None]]:
@@ -145,6 +143,16 @@ def end(engine: Engine, claim_id: str, status: str, reasons: Sequence[str] = ())
         claim.status = status
         claim.reasons = list(reasons)
         claim.ended_at = now()  # type: ignore[assignment]
+
+
+def remove(engine: Engine, claim_id: str) -> None:
+    """Forget a claim and its evidence; its runs stay. Raises UnknownClaim, and NotAllowed while it
+    is open."""
+    with writing(engine) as session:
+        claim = _locked(session, claim_id)
+        if claim.status == OPEN:
+            raise NotAllowed(f"Claim {claim_id} is open. Stop it before deleting it.")
+        session.delete(claim)
 
 
 def _locked(session: Session, claim_id: str) -> StatedClaim:

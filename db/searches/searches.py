@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Engine, func, update
-from sqlmodel import col, select
+from sqlmodel import Session, col, select
 
 from ganboard.db import ids
 from ganboard.db.clock import now
@@ -104,16 +104,31 @@ def stop(engine: Engine, search_id: str) -> None:
         raise NotAllowed(f"Search {search_id} is already {state}.")
 
 
+def remove(engine: Engine, search_id: str) -> None:
+    """Forget a search and its trials; its runs stay. Raises UnknownSearch, and NotAllowed while it
+    runs."""
+    with writing(engine) as session:
+        found = _locked(session, search_id)
+        if found.state == RUNNING:
+            raise NotAllowed(f"Search {search_id} is running. Stop it before deleting it.")
+        session.delete(found)
+
+
 def resume(engine: Engine, search_id: str, budget: Mapping[str, Any]) -> Search:
     """Let a search go on, with the values of `budget` (runs, hours, parallel) in place of its own.
     Raises UnknownSearch."""
     with writing(engine) as session:
-        found = session.get(Search, search_id, with_for_update=True)
-        if found is None:
-            raise UnknownSearch(f"There is no search {search_id[:80]!r}.")
+        found = _locked(session, search_id)
         for name, value in budget.items():
             setattr(found, name, value)
         found.state, found.message, found.ended_at = RUNNING, None, None
         session.flush()
         session.refresh(found)
+    return found
+
+
+def _locked(session: Session, search_id: str) -> Search:
+    found = session.get(Search, search_id, with_for_update=True)
+    if found is None:
+        raise UnknownSearch(f"There is no search {search_id[:80]!r}.")
     return found

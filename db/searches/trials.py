@@ -14,7 +14,7 @@ from sqlmodel import col, select
 from ganboard.db.clock import now
 from ganboard.db.engine import reading, writing
 from ganboard.db.fence import locked
-from ganboard.db.models import ENDED, Metric, Quality, Run, Search, SearchTrial
+from ganboard.db.models import ENDED, Event, Metric, Quality, Run, Search, SearchTrial
 from ganboard.db.runs.commands import add_runs, stop_within
 from ganboard.db.searches.searches import RUNNING
 
@@ -110,6 +110,20 @@ def submit(
             )
         )
     return True, made
+
+
+def stop(engine: Engine, run_id: str, said: str, *, unstarted: bool = False) -> bool:
+    """Stop the run of a trial, only if it is `unstarted` where that is asked for; `said` becomes
+    its event. False if it has ended, or was stopped with these words before: a person has resumed
+    it and wants all of it."""
+    with writing(engine) as session:
+        run = locked(session, run_id, trash_too=True)
+        before = select(Event.id).where(Event.run_id == run_id, Event.text == said).limit(1)
+        if run.status in ENDED or (unstarted and run.attempt):
+            return False
+        if session.exec(before).first() is not None:
+            return False
+        return stop_within(session, run, said)
 
 
 def seen(engine: Engine, search_id: str, number: int, epoch: int, *, prune: bool) -> bool:

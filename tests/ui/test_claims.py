@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from ganboard.db.claims import records
 from ganboard.worker.context import Context
@@ -39,6 +40,30 @@ def test_an_open_claim_can_be_stopped(context: Context) -> None:
     assert records.find(context.engine, claim.id).status == "stopped"
 
 
+def confirmation() -> None:
+    """The dialog alone: the harness has no fragments, and runs a whole script at each click."""
+    from ganboard.app import navigation
+    from ganboard.app.claims import actions
+    from ganboard.db.claims import records
+
+    context = navigation.context()
+    for claim in records.listed(context.engine):
+        actions.confirm(context, claim)
+
+
+def test_a_claim_that_has_ended_can_be_deleted(context: Context) -> None:
+    claim = stated(context)
+    assert "Delete" not in [one.label for one in open_page("claims").button]
+    records.end(context.engine, claim.id, "stopped")
+    at = checked(button(open_page("claims"), "Delete").click().run())
+    assert "will be deleted with its evidence, of 0 pairs. Its runs stay." in words(at)
+    assert records.listed(context.engine)
+    at = checked(AppTest.from_function(confirmation, default_timeout=30).run())
+    at = checked(at.button(key="delete_confirmed").click().run())
+    assert records.listed(context.engine) == []
+    assert "It was deleted, or the address" not in words(open_page("claims"))
+
+
 def test_stating_a_claim(context: Context) -> None:
     at = open_page("claims")
     for pairs, says in (
@@ -67,3 +92,6 @@ def test_a_run_names_its_claim(context: Context) -> None:
     run = ended.evidence[0]["runs"]["control"]
     at = open_page("run", run=run)
     assert "Claim" in [link.proto.label for link in at.get("page_link")]
+    listed = open_page("runs", q=f"sweep:{ended.id}")
+    labels = [link.proto.label.replace("\\", "") for link in listed.get("page_link")]
+    assert any(label.startswith("Claim: at least 1.3") for label in labels), labels

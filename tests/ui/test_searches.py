@@ -20,13 +20,18 @@ from tests.unit.worker.searches.conftest import Trainer, train
 
 
 def begun(
-    context: Context, *, name: str = "my search", pruner: str = "none", **budget: int
+    context: Context,
+    *,
+    name: str = "my search",
+    pruner: str = "none",
+    objective: Objective = Objective("fid"),
+    **budget: int,
 ) -> Search:
     plan = definition.plan(
         context,
         {**presets.values("tiny"), "epochs": 3},
         space.axes(["g_learning_rate=1e-5..1e-2", "batch_size=16,32"]),
-        objective=Objective("fid"),
+        objective=objective,
         sampler="random",
         pruner=pruner,
         seed=0,
@@ -105,6 +110,24 @@ def test_pruned_trials_are_shown_as_such(context: Context) -> None:
     assert sorted(map(str, table["Status"])) == ["['Finished']", "['Pruned']"]
 
 
+def test_a_run_that_was_stopped_at_the_target_has_a_result(context: Context) -> None:
+    search = begun(context, objective=Objective("fid", "seconds", 12.0), runs=2, parallel=2)
+    first, _ = rounds.make(context, search)
+    trainer = Trainer(context.engine, first.id, lambda _, epoch: 14.0 - epoch)
+    trainer.epochs(1, 2)
+    rounds.make(context, search)
+    assert not trainer.epochs(3, 3)
+    searches.stop(context.engine, search.id)
+    definition.stop_runs(context, search)
+    at = open_page("searches", search=search.id)
+    table = at.dataframe[0].value
+    assert table["State"].tolist() == ["Target reached", "Stopped"]
+    assert table["Remark"].tolist() == ["", "Never started"]
+    metrics = {metric.label: metric.value for metric in at.metric}
+    assert (metrics["Finished"], metrics["Failed or stopped"]) == ("1", "1")
+    assert float(metrics["Best time to target"]) == 4.0
+
+
 def test_a_stop_that_comes_too_late_is_said(context: Context) -> None:
     search = begun(context, pruner="halving", runs=2)
     (first,) = rounds.make(context, search)
@@ -152,6 +175,36 @@ def test_the_budget_can_be_raised(context: Context) -> None:
     checked(at.button(key="budget_save").click().run())
     (stored,) = searches.listed(context.engine)
     assert (stored.runs, stored.hours, stored.state) == (9, 2.5, "running")
+
+
+def confirmation() -> None:
+    """The dialog alone, as `budget_dialog`."""
+    from ganboard.app import navigation
+    from ganboard.app.searches import actions
+    from ganboard.db.searches import searches
+
+    context = navigation.context()
+    for search in searches.listed(context.engine):
+        actions.confirm(context, search)
+
+
+def test_a_stopped_search_can_be_deleted(context: Context) -> None:
+    search = begun(context)
+    assert "Delete" not in [one.label for one in open_page("searches").button]
+    searches.stop(context.engine, search.id)
+    at = checked(button(open_page("searches"), "Delete").click().run())
+    assert "will be deleted with its list of trials. Its runs stay." in words(at)
+    assert searches.listed(context.engine)
+    at = checked(AppTest.from_function(confirmation, default_timeout=30).run())
+    checked(at.button(key="delete_confirmed").click().run())
+    assert searches.listed(context.engine) == []
+
+
+def test_a_run_names_its_search(context: Context) -> None:
+    search = begun(context)
+    (run,) = rounds.make(context, search)
+    at = open_page("run", run=run.id)
+    assert "Search" in [link.proto.label for link in at.get("page_link")]
 
 
 def test_stop_with_its_runs(context: Context) -> None:

@@ -9,14 +9,16 @@ import pandas as pd
 import pytest
 from sqlalchemy import text as sql
 
+from ganboard.db.claims import records
 from ganboard.db.engine import writing
-from ganboard.db.models import Run
+from ganboard.db.models import SEARCHES, Run
 from ganboard.db.settings import Settings
 from ganboard.worker import doctor
 from ganboard.worker.context import Context
 from tests.factories import HARDWARE, HOSTILE_NAMES, make_worker
 from tests.ui.pages import button, checked, open_page, words
 from tests.unit.db.stored_runs import contents
+from tests.unit.worker.claims.pairs import stated
 
 MakeRun = Callable[..., Run]
 STATUS_WORDS = {"ok": "Well", "warn": "Warning", "fail": "Error"}
@@ -84,6 +86,25 @@ def test_a_silent_worker_is_named(context: Context) -> None:
     at = open_page("system")
     assert "Worker testbox-1: no heartbeat for" in words(at)
     assert table(at, "Worker").iloc[0]["State"] == "Silent"
+
+
+def test_background_processes_are_listed(context: Context) -> None:
+    claim = stated(context)
+    make_worker(context, "testbox:searches:1", kind=SEARCHES)
+    at = open_page("system")
+    assert "Claims: none running: open claims get no runs and no verdict. Run:" in words(at)
+    shown = table(at, "Service").set_index("Service")
+    assert shown["State"].to_dict() == {
+        "Inference worker": "Not running",
+        "Alerts": "Not needed",
+        "Searches": "Alive",
+        "Claims": "Not running",
+    }
+    assert shown.loc["Searches", ["Host", "Process"]].tolist() == ["testbox", "4242"]
+    records.end(context.engine, claim.id, "stopped")
+    grow_old(context, "testbox:searches:1")
+    shown = table(open_page("system"), "Service").set_index("Service")
+    assert shown["State"].tolist()[2:] == ["Silent", "Not needed"]
 
 
 def test_different_tensorflows_are_noticed(context: Context) -> None:

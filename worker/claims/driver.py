@@ -10,7 +10,7 @@ import logging
 from contextlib import suppress
 
 from ganboard.db.claims import records
-from ganboard.db.errors import NotAllowed
+from ganboard.db.errors import NotAllowed, UnknownClaim
 from ganboard.db.models import Run, StatedClaim
 from ganboard.gan.config import ConfigError
 from ganboard.worker.claims import evidence, verdict
@@ -28,8 +28,9 @@ def advance(context: Context) -> int:
     of the database."""
     steps = 0
     for claim in records.listed(context.engine, only_open=True):
-        while _step(context, records.find(context.engine, claim.id)):
-            steps += 1
+        with suppress(UnknownClaim):  # stopped and deleted meanwhile
+            while _step(context, records.find(context.engine, claim.id)):
+                steps += 1
     return steps
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ganboard.worker.context import Context
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print a single JSON document on stdout.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, a prefix of one, or `latest`.")]
 RunIds = Annotated[
     list[str], typer.Argument(metavar="RUN...", help="Run ids, prefixes of them, or `latest`.")

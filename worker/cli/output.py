@@ -3,6 +3,7 @@ exit code."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -43,6 +44,19 @@ def complain(sentence: str) -> None:
         f"ganboard: {line if len(line) <= SENTENCE_LENGTH else line[:SENTENCE_LENGTH] + ' ...'}",
         err=True,
     )
+
+
+def confirm(question: str, remedy: str, *, yes: bool, as_json: bool) -> None:
+    """Ask before something is deleted for good, unless `yes`; exits with 1 and `remedy` where
+    nobody can be asked."""
+    if yes:
+        return
+    if as_json or not sys.stdin.isatty():
+        complain(remedy)
+        raise typer.Exit(1)
+    if not typer.confirm(question, err=True):
+        complain("nothing was deleted.")
+        raise typer.Exit(1)
 
 
 def print_json(document: Any) -> None:

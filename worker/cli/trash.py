@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -57,16 +56,13 @@ def delete(
 def _remove(context: Context, found: Run, what: str, yes: bool, as_json: bool) -> None:
     from ganboard.worker import removal
 
-    if not yes:
-        if as_json or not sys.stdin.isatty():
-            output.complain(
-                f"deleting {what} permanently cannot be undone. Confirm with --yes, or omit"
-                " --permanently to move it to the trash."
-            )
-            raise typer.Exit(1)
-        if not typer.confirm(f"Delete {what}, its log, images and checkpoints?", err=True):
-            output.complain("nothing was deleted.")
-            raise typer.Exit(1)
+    output.confirm(
+        f"Delete {what}, its log, images and checkpoints?",
+        f"deleting {what} permanently cannot be undone. Confirm with --yes, or omit --permanently"
+        " to move it to the trash.",
+        yes=yes,
+        as_json=as_json,
+    )
     elsewhere = removal.remove(context, found.id)
     if as_json:
         output.print_json(

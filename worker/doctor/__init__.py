@@ -11,6 +11,7 @@ from ganboard.db.settings import Settings
 from ganboard.gan.data import catalog
 from ganboard.worker.doctor import (
     accelerator,
+    background,
     calibrations,
     database,
     files,
@@ -69,10 +70,10 @@ def machine(settings: Settings) -> Iterator[Check]:
 
 def installation(settings: Settings, engine: Engine) -> Iterator[Check]:
     """What the parts of this installation do: the queue, and by the database the workers, what
-    waits for them, and the inference worker."""
+    waits for them, and the background processes."""
     yield queue.queue(settings)
     yield from workers.workers(engine)
-    yield workers.inference_worker(engine)
+    yield from background.checks(engine)
 
 
 def data_sets(settings: Settings) -> Iterator[Check]:

@@ -1,4 +1,4 @@
-"""Who works: workers of both kinds by the database, and what waits for them."""
+"""Who trains: workers by the database, and what waits for them."""
 
 from __future__ import annotations
 
@@ -94,21 +94,3 @@ def _different_versions(alive: list[WorkerState]) -> Iterator[Check]:
             f"the workers have different TensorFlow versions ({', '.join(sorted(versions))})",
             remedy,
         )
-
-
-def inference_worker(engine: Engine) -> Check:
-    alive = [state.worker for state in heartbeats.inference_workers(engine) if state.alive]
-    if not alive:
-        return Check(
-            "inference worker",
-            "warn",
-            "none running: requests of the playground, surfaces, predictions and evaluations wait",
-            "Run: `ganboard up` (or `ganboard inference-worker`)",
-        )
-    warm = any((worker.devices or {}).get("warm") for worker in alive)
-    return Check(
-        "inference worker",
-        "ok",
-        f"{len(alive)} running,"
-        f" {'warm' if warm else 'will load TensorFlow with the first request'}",
-    )

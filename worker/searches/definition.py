@@ -154,8 +154,10 @@ def sentences(plan: Plan) -> list[str]:
     else:
         likely, low, high = map(duration, total)
         span = likely if low == high else f"{low} to {high}, likely {likely}"
-        pruning = " Pruned runs take less." if search.pruner != "none" else ""
-        found.append(f"Time in sequence: {span} ({plan.basis}).{pruning}")
+        less = " Pruned runs take less." if search.pruner != "none" else ""
+        if objective.kind == "seconds":
+            less += " A run that reaches the target stops there."
+        found.append(f"Time in sequence: {span} ({plan.basis}).{less}")
     if plan.refused:
         found.append(
             f"{plan.refused} of {SAMPLES} combinations drawn at random cannot run: {plan.reason}"
@@ -215,6 +217,11 @@ def used_up(budget: Budget, found: list[trials.Trial]) -> str | None:
     submitted = sum(trial.problem is None for trial in found)
     if submitted >= budget.runs:
         return f"The budget of {budget.runs:,} runs is used."
+    return hours_used(budget, found)
+
+
+def hours_used(budget: Budget, found: list[trials.Trial]) -> str | None:
+    """That the hours of training are used, in a sentence; None while they are not."""
     seconds = sum(trial.run.seconds for trial in found if trial.run)
     if budget.hours is not None and seconds >= 3600 * budget.hours:
         return f"The budget of {budget.hours:g} hours of training is used."

@@ -43,11 +43,15 @@ class Objective:
     @property
     def label(self) -> str:
         """The name of the objective on axes and in tables."""
-        metric = METRICS[self.metric].label
         if self.kind == "seconds":
-            sign = "≥" if self.higher else "≤"
-            return f"Training seconds until {metric} {sign} {self.target:g}"
-        return f"{'Best' if self.kind == 'best' else 'Last'} {metric}"
+            return f"Training seconds until {self.goal}"
+        return f"{'Best' if self.kind == 'best' else 'Last'} {METRICS[self.metric].label}"
+
+    @property
+    def goal(self) -> str:
+        """The metric and the value to reach, of `seconds`."""
+        assert self.target is not None
+        return f"{METRICS[self.metric].label} {'≥' if self.higher else '≤'} {self.target:g}"
 
     def value(self, trial: Trial) -> float | None:
         """What a trial has reached so far; None if nothing, or not the target."""
@@ -58,12 +62,24 @@ class Objective:
             return found[-1].value
         if self.kind == "best":
             return (max if self.higher else min)(one.value for one in found)
-        assert self.target is not None
-        return next((one.training_seconds for one in found if self._reaches(one.value)), None)
+        first = self.reached(trial)
+        return None if first is None else first.training_seconds
+
+    def reached(self, trial: Trial) -> Evaluation | None:
+        """The first evaluation that reached the target of `seconds`; None while none has."""
+        if self.kind != "seconds":
+            return None
+        return next((one for one in finite(trial.evaluations) if self._reaches(one.value)), None)
 
     def result(self, trial: Trial) -> float | None:
-        """`value` of a trial whose run is finished; None for any other."""
-        return self.value(trial) if trial.run and trial.run.status == "finished" else None
+        """`value` of a trial whose run is finished or has reached the target, after which nothing
+        changes it; None for any other."""
+        run = trial.run
+        if run is None:
+            return None
+        # what a pruned run reports before it notices does not count
+        reached = run.pruned_at is None and self.reached(trial) is not None
+        return self.value(trial) if reached or run.status == "finished" else None
 
     def _reaches(self, value: float) -> bool:
         assert self.target is not None

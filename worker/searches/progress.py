@@ -20,6 +20,7 @@ from ganboard.worker.searches.objective import Objective
 from ganboard.worker.searches.space import Space
 
 REFUSED, DELETED = "refused", "deleted"  # of trials without a run
+REACHED = "reached"  # of one whose run was stopped at the target
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,22 @@ class Progress:
     @property
     def states(self) -> Mapping[str, int]:
         """Trials by state."""
-        return Counter(map(state, self.trials))
+        return Counter(map(self.state, self.trials))
+
+    def state(self, trial: Trial) -> str:
+        """How a trial is shown: the state of its run, or why it has none, or that its run has
+        ended with the target reached."""
+        if trial.run is None:
+            return DELETED if trial.problem is None else REFUSED
+        shown = trial.run.shown_status
+        if shown in ("stopped", "failed") and self.objective.result(trial) is not None:
+            return REACHED
+        return shown
+
+    @property
+    def finished(self) -> int:
+        """Runs that have ended with a result."""
+        return self.states["finished"] + self.states[REACHED]
 
     @property
     def ended(self) -> int:
@@ -55,13 +71,13 @@ class Progress:
 
     @property
     def results(self) -> list[tuple[Trial, float]]:
-        """The finished runs with their results, in the order of trials."""
+        """The trials with a result, in their order."""
         found = ((trial, self.objective.result(trial)) for trial in self.trials)
         return [(trial, result) for trial, result in found if result is not None]
 
     @property
     def best(self) -> tuple[Trial, float] | None:
-        """The best result of a finished run; of equal ones the first."""
+        """The best result; of equal ones the first."""
         choose = max if self.objective.maximize else min
         return choose(self.results, key=lambda one: one[1]) if self.results else None
 
@@ -102,13 +118,6 @@ def read(context: Context, search: Search) -> Progress:
     )
 
 
-def state(trial: Trial) -> str:
-    """How a trial is shown: the state of its run, or why it has none."""
-    if trial.run is not None:
-        return trial.run.shown_status
-    return DELETED if trial.problem is None else REFUSED
-
-
 def _duration(run: Run) -> float:
     """Seconds from the start of a run to its end, or to its latest progress."""
     last = run.ended_at or run.progress_at
@@ -129,7 +138,7 @@ def document(progress: Progress) -> dict[str, Any]:
             {
                 "number": trial.number,
                 "run": trial.run and trial.run.id,
-                "state": state(trial),
+                "state": progress.state(trial),
                 "params": trial.params,
                 "value": progress.objective.result(trial),
                 "so_far": progress.objective.value(trial),

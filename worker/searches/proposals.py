@@ -3,6 +3,7 @@ is made anew from stored trials each time, so that nothing has to be kept beside
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
@@ -118,15 +119,13 @@ def _frozen(
 ) -> FrozenTrial:
     """A trial as Optuna has it: lower values are better, and what failed counts as worst."""
     sign = -1.0 if objective.higher else 1.0
-    # what a pruned run reported before it noticed does not count
-    pruned = trial.run is not None and trial.run.shown_status == PRUNED
-    last = trial.pruned_epoch if pruned and trial.pruned_epoch else trial.seen_epoch
+    result = objective.result(trial)
+    last = _last(search, objective, trial)
     reports = {
         one.epoch: sign * one.value
         for one in objectives.finite(trial.evaluations)
-        if search.pruner == "none" or one.epoch <= last
+        if one.epoch <= last
     }
-    result = objective.result(trial)
     state = _state(trial, result)
     if asked:
         state = TrialState.RUNNING  # also where it has ended meanwhile
@@ -143,13 +142,27 @@ def _frozen(
     )
 
 
+def _last(search: Search, objective: Objective, trial: Trial) -> float:
+    """The epoch up to which the evaluations of a trial count. What a run that is being stopped
+    reports before it notices depends on when it does, and does not."""
+    if trial.run is not None and trial.run.shown_status == PRUNED and trial.pruned_epoch:
+        return trial.pruned_epoch
+    reached = objective.reached(trial)
+    last = math.inf if reached is None else reached.epoch
+    return last if search.pruner == "none" else min(last, trial.seen_epoch)
+
+
 def _state(trial: Trial, result: float | None) -> TrialState:
-    if trial.problem is None and trial.run is None:
-        return TrialState.FAIL  # deleted: nothing is known
-    if trial.run is not None and trial.run.status not in ENDED:
+    if result is not None:
+        return TrialState.COMPLETE
+    if trial.run is None:
+        # deleted: nothing is known
+        return TrialState.FAIL if trial.problem is None else TrialState.PRUNED
+    if trial.run.status not in ENDED:
         return TrialState.RUNNING
-    # Optuna ranks a pruned trial below complete ones, by how far it came
-    return TrialState.PRUNED if result is None else TrialState.COMPLETE
+    if trial.run.status == "stopped" and not trial.run.attempt:
+        return TrialState.FAIL  # never started: nothing is known
+    return TrialState.PRUNED  # Optuna ranks it below complete ones, by how far it came
 
 
 def _rungs(search: Search, reports: Mapping[int, float], asked: bool) -> dict[str, Any]:

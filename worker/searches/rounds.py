@@ -1,5 +1,6 @@
-"""One round of a search: prune what its pruner stops, submit what its budget allows. All of it is
-read from the database and stored there at once, so that any process may make the next round."""
+"""One round of a search: stop the runs that it needs no longer, prune what its pruner stops, submit
+what its budget allows. All of it is read from the database and stored there at once, so that any
+process may make the next round."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from ganboard.db.searches.trials import Trial
 from ganboard.gan.config import parse
 from ganboard.gan.data import catalog
 from ganboard.worker.context import Context
+from ganboard.worker.searches import definition
 from ganboard.worker.searches import objective as objectives
 from ganboard.worker.searches.definition import IMPORTANCE_TRIALS, Budget, used_up
 from ganboard.worker.submission import submit, sweep
@@ -28,6 +30,8 @@ def make(context: Context, search: Search) -> list[Run]:
     combination could run any more, such as for data that are gone: a person has to act."""
     metric = objectives.of_stored(search.objective).metric
     found = trials.of_search(context.engine, search.id, metric)
+    if _stop_needless(context, search, found):
+        found = trials.of_search(context.engine, search.id, metric)
     found = _prune(context, search, found)
     if _full(search, found) is None:
         catalog.count(parse(search.settings), context.settings.data)
@@ -44,6 +48,29 @@ def make(context: Context, search: Search) -> list[Run]:
     if why and not _going(found):
         searches.end(context.engine, search.id, searches.FINISHED, why)
     return made
+
+
+def _stop_needless(context: Context, search: Search, found: list[Trial]) -> int:
+    """Stop the runs that have reached the target and, once the hours are used, those that have
+    never started; returns how many."""
+    objective = objectives.of_stored(search.objective)
+    over = definition.hours_used(Budget(search.runs, search.hours, search.parallel), found)
+    stopped = 0
+    for trial in _going(found):
+        assert trial.run is not None
+        said, unstarted = None, False
+        if reached := objective.reached(trial):
+            said = (
+                f"Stopped by search {search.id}: {objective.goal} was reached after epoch"
+                f" {reached.epoch}, so its result is known."
+            )
+        elif over and not trial.run.attempt:
+            unstarted = True
+            said = f"Stopped by search {search.id} before its start. {over}"
+        if said and trials.stop(context.engine, trial.run.id, said, unstarted=unstarted):
+            log.info("Search %s, trial %d: %s", search.id, trial.number, said)
+            stopped += 1
+    return stopped
 
 
 def _rate(context: Context, search: Search, found: Sequence[Trial]) -> None:
@@ -123,6 +150,7 @@ def _prune(context: Context, search: Search, found: list[Trial]) -> list[Trial]:
         return found
     from ganboard.worker.searches import proposals
 
+    objective = objectives.of_stored(search.objective)
     unseen = sorted(
         (one.made_at, trial.number, one.epoch)
         for trial in found
@@ -132,6 +160,7 @@ def _prune(context: Context, search: Search, found: list[Trial]) -> list[Trial]:
     for _, number, epoch in unseen:
         trial = found[number]
         going = trial.run is not None and trial.run.status not in ENDED
+        going = going and objective.reached(trial) is None  # and is stopped already
         prune = going and proposals.prunes(search, found, trial, epoch)
         if trials.seen(context.engine, search.id, number, epoch, prune=prune) and prune:
             log.info("Search %s, trial %d: pruned at epoch %d", search.id, number, epoch)

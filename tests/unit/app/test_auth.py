@@ -24,6 +24,7 @@ from ganboard.db.errors import NotAllowed
 from ganboard.db.models import Run, StatedClaim, Study
 from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import commands, imports, queries, trash
+from ganboard.db.searches import searches
 from ganboard.db.settings import Settings
 from ganboard.worker import removal
 from ganboard.worker.access import SignIn, sign_in
@@ -202,6 +203,8 @@ WRITES: dict[str, Callable[[Any, Run], object]] = {
     "remove_rule": lambda engine, run: alert_rules.remove(engine, "x"),
     "state_claim": lambda engine, run: claims.store(engine, StatedClaim(id="x")),
     "end_claim": lambda engine, run: claims.end(engine, "x", "stopped"),
+    "remove_claim": lambda engine, run: claims.remove(engine, "x"),
+    "remove_search": lambda engine, run: searches.remove(engine, "x"),
     "test_of_alerts": lambda engine, run: deliveries.begin_test(engine, "x"),
     "import": lambda engine, run: imports.insert(engine, Run(name="x", config={}), [], [], "x"),
 }

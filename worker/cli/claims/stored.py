@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ganboard.worker.cli import output
-from ganboard.worker.cli.options import AsJson, open_database
+from ganboard.worker.cli.options import AsJson, Yes, open_database
 
 if TYPE_CHECKING:
     from ganboard.db.models import StatedClaim
@@ -55,10 +55,12 @@ def show(claim: ClaimId, as_json: AsJson = False) -> None:
     Example:
       ganboard claims show latest
     """
+    from ganboard.db import heartbeats
     from ganboard.db.claims import records
     from ganboard.worker.claims import stating, verdict
 
-    result = verdict.of(records.find(open_database().engine, claim))
+    engine = open_database().engine
+    result = verdict.of(records.find(engine, claim))
     if as_json:
         return output.print_json(_document(result))
     typer.echo(f"{result.claim.id}  {stating.title(result.claim)}: {result.claim.statement}")
@@ -69,7 +71,11 @@ def show(claim: ClaimId, as_json: AsJson = False) -> None:
         typer.echo(result.table.to_string(index=False, float_format="{:.5g}".format))
     for caveat in result.caveats:
         typer.echo(f"- {caveat}")
-    return typer.echo(stating.command(result.claim))
+    typer.echo(stating.command(result.claim))
+    working = any(one.alive for one in heartbeats.claim_runners(engine))
+    if result.claim.status == records.OPEN and not working:
+        output.complain(stating.NO_RUNNER)
+    return None
 
 
 @claims_app.command()
@@ -88,6 +94,30 @@ def stop(claim: ClaimId, as_json: AsJson = False) -> None:
     if as_json:
         return output.print_json({"id": found.id, "status": "stopped"})
     return typer.echo(f"Stopped claim {found.id} without a verdict.")
+
+
+@claims_app.command()
+def remove(claim: ClaimId, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Delete a claim that has ended, with its evidence; its runs stay.
+
+    Example:
+      ganboard claims remove k7m --yes
+    """
+    from ganboard.db.claims import records
+
+    context = open_database()
+    found = records.find(context.engine, claim)
+    what = f"claim {found.id} ({found.statement})"
+    output.confirm(
+        f"Delete {what} with its evidence?",
+        f"deleting {what} cannot be undone. Confirm with --yes.",
+        yes=yes,
+        as_json=as_json,
+    )
+    records.remove(context.engine, found.id)
+    if as_json:
+        return output.print_json({"id": found.id, "removed": True})
+    return typer.echo(f"Deleted {what}. Its runs stay: ganboard runs --search sweep:{found.id}")
 
 
 @claims_app.command()

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ganboard.worker.cli import output
-from ganboard.worker.cli.options import AsJson, DryRun, Preset, open_database
+from ganboard.worker.cli.options import AsJson, DryRun, Preset, Yes, open_database
 
 search_app = typer.Typer(
     no_args_is_help=True, help="Search for good settings within a budget of runs (docs/search.md)."
@@ -19,7 +19,7 @@ SearchId = Annotated[
 Runs = Annotated[int, typer.Option("--runs", help="Number of runs in all, at most 1,000.")]
 Hours = Annotated[
     float | None,
-    typer.Option("--hours", help="Submit no run after so many hours of training in all."),
+    typer.Option("--hours", help="Start no run after so many hours of training in all."),
 ]
 
 
@@ -214,6 +214,31 @@ def continue_search(
         return output.print_json(progress.document(progress.read(context, found)))
     typer.echo(f"Search {found.id} continues to {found.runs:,} runs.")
     return _say_who_submits(context)
+
+
+@search_app.command()
+def remove(search: SearchId, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Delete a search that has ended or was stopped, with its trials; its runs stay.
+
+    Example:
+      ganboard search remove k7m --yes
+    """
+    from ganboard.db.searches import searches
+    from ganboard.worker.formatting import clean
+
+    context = open_database()
+    found = searches.find(context.engine, search)
+    what = f"search {found.id} ({clean(found.name)})"
+    output.confirm(
+        f"Delete {what} with its list of trials?",
+        f"deleting {what} cannot be undone. Confirm with --yes.",
+        yes=yes,
+        as_json=as_json,
+    )
+    searches.remove(context.engine, found.id)
+    if as_json:
+        return output.print_json({"id": found.id, "removed": True})
+    return typer.echo(f"Deleted {what}. Its runs stay: ganboard runs --search sweep:{found.id}")
 
 
 @search_app.command()

@@ -9,9 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ganboard.worker.formatting import clean, decimal, duration
-from ganboard.worker.searches.progress import Progress, state
+from ganboard.worker.searches.progress import REACHED, Progress
 from ganboard.worker.terminal.console import make_console
 from ganboard.worker.terminal.runs import STATUS_STYLES
+
+STYLES = {**STATUS_STYLES, REACHED: STATUS_STYLES["finished"]}
 
 
 def print_searches(found: Sequence[Progress]) -> None:
@@ -48,14 +50,14 @@ def print_search(one: Progress) -> None:
     for axis in one.space:
         table.add_column(axis.name)
     for trial in one.trials:
-        shown = state(trial)
+        shown = one.state(trial)
         result = one.objective.result(trial)
         so_far = one.objective.value(trial)
         text = decimal(result) if result is not None or so_far is None else f"({so_far:.4g})"
         table.add_row(
             str(trial.number),
             trial.run.id if trial.run else "-",
-            Text(shown, style=STATUS_STYLES.get(shown, "dim")),
+            Text(shown, style=STYLES.get(shown, "dim")),
             text,
             *(Text(clean(str(trial.params.get(axis.name, "-")))) for axis in one.space),
         )
@@ -66,6 +68,6 @@ def print_search(one: Progress) -> None:
     if one.best:
         trial, value = one.best
         console.print(
-            f"Best of the finished runs: trial {trial.number},"
+            f"Best result: trial {trial.number},"
             f" run {trial.run.id if trial.run else '-'}, {one.objective.label} {decimal(value)}."
         )

@@ -10,7 +10,7 @@ import pytest
 
 from ganboard.db.claims import records
 from ganboard.db.engine import writing
-from ganboard.db.errors import NotAllowed
+from ganboard.db.errors import NotAllowed, UnknownClaim
 from ganboard.db.models import StatedClaim
 from ganboard.db.runs import commands, queries, trash
 from ganboard.worker.claims import driver, stopping, verdict
@@ -45,7 +45,6 @@ def test_a_claim_that_holds_is_supported_before_the_budget_ends(anywhere: Contex
     assert arms[:4] == ["float32", "mixed_bfloat16", "mixed_bfloat16", "float32"]
     assert [run.config["seed"] for run in runs[:6]] == [0, 0, 1, 1, 2, 2]
     assert runs[0].name == "tiny, float32, seed 0"
-    assert records.of_run(anywhere.engine, runs[0].id).id == ended.id  # type: ignore[union-attr]
 
 
 def test_a_claim_that_does_not_hold_is_refuted(context: Context) -> None:
@@ -210,6 +209,34 @@ def test_stopping_stops_its_runs(context: Context) -> None:
     assert driver.advance(context) == 0
     with pytest.raises(NotAllowed, match="has ended: it is stopped"):
         stopping.stop(context, claim)
+
+
+def test_a_removed_claim_leaves_its_runs(anywhere: Context) -> None:
+    claim = stated(anywhere)
+    driver.advance(anywhere)
+    with pytest.raises(NotAllowed, match="is open"):
+        records.remove(anywhere.engine, claim.id)
+    stopping.stop(anywhere, claim)
+    (run,) = queries.sweep_runs(anywhere.engine, claim.id)
+    records.remove(anywhere.engine, claim.id)
+    assert records.listed(anywhere.engine) == []
+    assert records.get(anywhere.engine, claim.id) is None
+    assert records.runs(anywhere.engine, claim.id) == {}
+    assert queries.get_run(anywhere.engine, run.id).status == "stopped"  # type: ignore[union-attr]
+    with pytest.raises(UnknownClaim):
+        records.remove(anywhere.engine, claim.id)
+
+
+def test_a_claim_that_is_removed_during_a_round_stops_no_other(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, gone = stated(context), stated(context)
+    listed = records.listed(context.engine)
+    records.end(context.engine, gone.id, "stopped")
+    records.remove(context.engine, gone.id)
+    monkeypatch.setattr(records, "listed", lambda *_, **__: listed)
+    assert driver.advance(context) == 1
+    assert [run.sweep for run in waiting(context)] == [there.id]
 
 
 def test_a_model_that_is_gone_makes_it_invalid(context: Context) -> None:

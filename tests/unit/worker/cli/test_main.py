@@ -78,10 +78,12 @@ COMMAND_LINE = {
     "search show": ["SEARCH", "--json"],
     "search stop": ["SEARCH", "--now", "--json"],
     "search continue": ["SEARCH", "--runs", "--hours", "--parallel", "--json"],
+    "search remove": ["SEARCH", "--yes", "-y", "--json"],
     "search drive": [],
     "claims": ["--json"],
     "claims show": ["CLAIM", "--json"],
     "claims stop": ["CLAIM", "--json"],
+    "claims remove": ["CLAIM", "--yes", "-y", "--json"],
     "claims export": ["CLAIM", "FILE"],
     "claims work": [],
     "alerts add-channel": [

@@ -32,7 +32,7 @@ def test_a_search_from_start_to_end(context: Context) -> None:
     assert [trial["state"] for trial in shown["trials"]] == ["finished", "pruned"]
     assert shown["best"]["value"] == 1.0
     said = ganboard("search", "show", "latest").stdout
-    for part in ("2 of 2 runs ended", "pruned", "Best of the finished runs: trial 0"):
+    for part in ("2 of 2 runs ended", "pruned", "Best result: trial 0"):
         assert part in said
     assert "pruned" in ganboard("runs").stdout
     assert "pruned" in ganboard("show", second.id).stdout
@@ -45,6 +45,18 @@ def test_a_search_from_start_to_end(context: Context) -> None:
     assert document("search", "stop", "latest", "--now")["runs"] == 1
     assert document("show", third.id)["status"] == "stopped"
     assert [one["id"] for one in document("search", "list")] == [search_id]
+
+
+def test_a_search_is_removed(context: Context) -> None:
+    search_id = document(*START, *VARY)["search"]
+    assert "is running. Stop it before" in refused("search", "remove", "latest", "--yes")
+    ganboard("search", "stop", "latest")
+    assert "cannot be undone. Confirm with --yes." in refused("search", "remove", "latest")
+    assert (
+        f"Deleted search {search_id} (tiny)." in ganboard("search", "remove", "latest", "-y").stdout
+    )
+    assert searches.listed(context.engine) == []
+    assert "There is no search" in refused("search", "remove", search_id, "--yes")
 
 
 def test_a_dry_run_stores_nothing(context: Context) -> None:

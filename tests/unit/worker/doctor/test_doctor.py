@@ -15,13 +15,14 @@ from redis import Redis
 from sqlalchemy import text as sql
 
 from ganboard.db.engine import writing
-from ganboard.db.models import INFERENCE, Run
+from ganboard.db.models import CLAIMS, INFERENCE, Run
 from ganboard.db.settings import Settings
 from ganboard.worker import doctor
 from ganboard.worker.context import Context
 from ganboard.worker.doctor import Check
 from ganboard.worker.terminal.console import print_check
 from tests.factories import HARDWARE, make_worker
+from tests.unit.worker.claims.pairs import stated
 
 MakeRun = Callable[..., Run]
 
@@ -107,6 +108,30 @@ def test_inference_workers_are_reported(context: Context) -> None:
     )
     make_worker(context, "testbox:inference:2", kind=INFERENCE, devices={"warm": True})
     assert quick_checks()["inference worker"].text == "2 running, warm"
+
+
+def test_background_processes_are_reported_where_they_are_needed(context: Context) -> None:
+    found = quick_checks()
+    for name, why in (
+        ("alerts", "there is no channel"),
+        ("searches", "no search is running"),
+        ("claims", "no claim is open"),
+    ):
+        assert found[name] == Check(name, "ok", f"none running and none needed: {why}")
+    stated(context)
+    waits = quick_checks()["claims"]
+    assert waits.text == "none running: open claims get no runs and no verdict"
+    assert (waits.status, waits.remedy) == (
+        "warn",
+        "Run: `ganboard up` (or `ganboard claims work`)",
+    )
+    make_worker(context, "testbox:claims:1", kind=CLAIMS)
+    assert quick_checks()["claims"] == Check("claims", "ok", "1 running")
+    with writing(context.engine) as session:
+        session.execute(sql("UPDATE worker SET heartbeat_at = '2020-01-01 00:00:00.000000'"))
+    silent = quick_checks()["claims"]
+    assert silent.status == "warn"
+    assert silent.text.startswith("none running (last heartbeat ")
 
 
 def test_the_doctor_changes_no_schema(home: Path) -> None:

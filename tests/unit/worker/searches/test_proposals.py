@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from datetime import UTC, datetime
 from statistics import median
 from typing import Any
@@ -90,6 +91,35 @@ def test_failed_trials_count_as_worst() -> None:
         assert params is not None
         assert params["g_learning_rate"] < 2e-3
         trials.append(trial(number, params, 5.0))
+
+
+def test_what_never_started_says_nothing() -> None:
+    asked = search()
+    trials = [trial(number, params, 5.0) for number, params in enumerate(tried(asked, 12))]
+    waited = trial(12, {"g_learning_rate": 2e-4, "batch_size": 32}, status="stopped")
+    deleted = replace(waited, run=None)
+    proposed = [proposals.propose(asked, [*trials, one]) for one in (waited, deleted)]
+    assert proposed[0] == proposed[1]
+
+
+@pytest.mark.parametrize("pruner", ["none", "median"])
+def test_what_a_run_reports_after_its_target_changes_nothing(pruner: str) -> None:
+    asked = search(pruner=pruner)
+    asked.objective = Objective("fid", "seconds", 5.0).stored()
+    params = tried(asked, 12)
+
+    def trials(*late: float) -> list[Trial]:
+        return [
+            trial(number, one, 9.0, 4.0 + number / 20, *late, status="stopped")
+            for number, one in enumerate(params)
+        ]
+
+    early, later = trials(), trials(3.0, 2.0)
+    assert proposals.propose(asked, early) == proposals.propose(asked, later)
+    running = trial(12, params[0], 9.0, 8.0, 7.0, status="running")
+    assert proposals.prunes(asked, [*early, running], running, 3) == proposals.prunes(
+        asked, [*later, running], running, 3
+    )
 
 
 def test_finite_spaces_are_exhausted() -> None:

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from ganboard.db.engine import make_engine
+from ganboard.db.errors import NotAllowed, UnknownSearch
 from ganboard.db.models import Search
 from ganboard.db.runs import commands, queries, trash
 from ganboard.db.searches import searches, trials
 from ganboard.worker.context import Context
 from ganboard.worker.errors import QueueUnreachable
-from ganboard.worker.searches import definition, rounds
+from ganboard.worker.searches import definition, progress, rounds
 from ganboard.worker.searches.objective import Objective
 from tests.unit.db.stored_runs import IN_FORK
 from tests.unit.worker.searches.conftest import StartSearch, Trainer, train
@@ -169,6 +170,74 @@ def test_seconds_until_a_target(anywhere: Context, begin: StartSearch) -> None:
     assert any(results)
 
 
+def events(context: Context, run_id: str) -> list[str]:
+    return [event.text for event in queries.events(context.engine, run_id)]
+
+
+def test_a_run_stops_at_the_target_and_has_its_result(
+    anywhere: Context, begin: StartSearch
+) -> None:
+    objective = Objective("fid", "seconds", 12.0)
+    search = begin(runs=2, objective=objective, epochs=9)
+    (run,) = rounds.make(anywhere, search)
+    trainer = Trainer(anywhere.engine, run.id, lambda _, epoch: 14.0 - epoch)
+    assert trainer.epochs(1, 2)
+    assert rounds.make(anywhere, search) == []
+    assert not trainer.epochs(3, 3)
+    said = (
+        f"Stopped by search {search.id}: FID ≤ 12 was reached after epoch 2, so its result is"
+        " known."
+    )
+    assert events(anywhere, run.id).count(said) == 1
+    shown = progress.read(anywhere, search)
+    assert (shown.state(shown.trials[0]), shown.finished) == (progress.REACHED, 1)
+    assert [result for _, result in shown.results] == [4.0]
+    # a person resumes it: it goes on, and has the same result
+    commands.resume(anywhere.engine, run_id=run.id)
+    again = Trainer(anywhere.engine, run.id, lambda _, epoch: 14.0 - epoch)
+    assert again.epochs(4, 5)
+    assert rounds.make(anywhere, search) == []
+    assert again.epochs(6, 9)
+    assert [result for _, result in progress.read(anywhere, search).results] == [4.0]
+    (other,) = rounds.make(anywhere, search)
+    train(anywhere.engine, other.id)
+    rounds.make(anywhere, search)
+    assert state(anywhere, search) == ("finished", "The budget of 2 runs is used.")
+
+
+def test_what_waits_does_not_start_once_the_hours_are_used(
+    anywhere: Context, begin: StartSearch
+) -> None:
+    search = begin(runs=9, parallel=3, hours=5 / 3600, epochs=5)  # epochs take 2 s
+    first, second, third = rounds.make(anywhere, search)
+    done, trains = Trainer(anywhere.engine, first.id), Trainer(anywhere.engine, second.id)
+    assert done.epochs(1, 2)
+    assert trains.epochs(1, 1)
+    assert rounds.make(anywhere, search) == []
+    stopped = found(anywhere, search)[2]
+    assert stopped.run is not None
+    assert (stopped.run.id, stopped.run.status) == (third.id, "stopped")
+    assert events(anywhere, third.id)[0].startswith(
+        f"Stopped by search {search.id} before its start. The budget of 0.00138889 hours"
+    )
+    assert state(anywhere, search)[0] == "running"
+    # those that train go on
+    assert done.epochs(3, 5)
+    assert trains.epochs(2, 5)
+    rounds.make(anywhere, search)
+    assert state(anywhere, search)[0] == "finished"
+
+
+def test_only_what_never_started_is_stopped_for_the_hours(
+    anywhere: Context, begin: StartSearch
+) -> None:
+    (run,) = rounds.make(anywhere, begin())
+    trainer = Trainer(anywhere.engine, run.id)
+    assert not trials.stop(anywhere.engine, run.id, "Too late.", unstarted=True)
+    assert trainer.epochs(1, 3)
+    assert not trials.stop(anywhere.engine, run.id, "Too late.")
+
+
 def test_deleted_runs_count_and_are_not_submitted_again(
     anywhere: Context, begin: StartSearch
 ) -> None:
@@ -193,6 +262,21 @@ def test_stop_and_continue(anywhere: Context, begin: StartSearch) -> None:
     search = definition.resume(anywhere, search, runs=4)
     assert len(rounds.make(anywhere, search)) == 2
     assert queries.get_run(anywhere.engine, second.id).status == "stopped"  # type: ignore[union-attr]
+
+
+def test_a_removed_search_leaves_its_runs(anywhere: Context, begin: StartSearch) -> None:
+    search = begin(runs=3)
+    (run,) = rounds.make(anywhere, search)
+    with pytest.raises(NotAllowed, match="is running"):
+        searches.remove(anywhere.engine, search.id)
+    searches.stop(anywhere.engine, search.id)
+    searches.remove(anywhere.engine, search.id)
+    assert rounds.make(anywhere, search) == []  # a driver that has read it before
+    assert searches.listed(anywhere.engine) == found(anywhere, search) == []
+    train(anywhere.engine, run.id)
+    assert [one.id for one in queries.sweep_runs(anywhere.engine, search.id)] == [run.id]
+    with pytest.raises(UnknownSearch):
+        searches.remove(anywhere.engine, search.id)
 
 
 def test_several_drivers_submit_each_run_once(
