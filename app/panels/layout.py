@@ -4,7 +4,7 @@ updates; the charts go into the places that `controls` returns."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -127,15 +127,28 @@ def said(panel: Panel) -> list[str]:
     """What its caption begins with: what is drawn where a title hides it, and how."""
     sentences = []
     if panel.title.strip():
-        sentences.append(f"{panel.y} over {panel.x}.")
-    if (own := parse(panel.y)).simple and (word := meaning(own.names[0], None)) != panel.y:
-        sentences.append(f"{word}.")
+        sentences.append(f"{', '.join(panel.curves)} over {panel.x}.")
+    meanings = {}
+    for y in panel.curves:
+        own = parse(y)
+        word = meaning(own.names[0], None) if own.simple else y
+        meanings[y] = [f"{word}."] if word != y else []
+    sentences += by_curve(meanings)
     if panel.smoothing:
         sentences.append(f"Smoothed with weight {panel.smoothing:g}.")
     return sentences
 
 
+def by_curve(notes: Mapping[str, Sequence[str]]) -> list[str]:
+    """The notes on each expression of a panel: those on all of them once, the others with the
+    expression."""
+    own = list(notes.values())
+    common = [note for note in own[0] if all(note in others for others in own)]
+    single = [f"{y}: {note}" for y, found in notes.items() for note in found if note not in common]
+    return [*common, *single]
+
+
 def digest(panel: Panel) -> str:
     """Of what the axes show: another one is another chart, whose zoom is its own."""
-    axes = f"{panel.y}\n{panel.x}\n{panel.log_x:d}{panel.log_y:d}"
+    axes = "\n".join([*panel.curves, panel.x, f"{panel.log_x:d}{panel.log_y:d}"])
     return hashlib.sha256(axes.encode()).hexdigest()[:12]
