@@ -11,7 +11,7 @@ import streamlit as st
 from sqlalchemy import Engine
 from streamlit.delta_generator import DeltaGenerator
 
-from ganboard.app.panels import boards, editor
+from ganboard.app.panels import boards, dragging, editor
 from ganboard.db.curves import stored
 from ganboard.worker import formatting
 from ganboard.worker.panels.board import Board, Panel
@@ -55,13 +55,18 @@ def controls(engine: Engine, run_ids: Sequence[str], large: Callable[[Panel], No
             help="Save this board under a name, or open a saved one",
         ):
             boards.manage(engine, board)
+        moved = dragging.listen(len(board.root))
+    if moved is not None:
+        place, to = moved
+        boards.put(board.moved(place, to - place))
+        st.rerun()
     if not board.root:
         _nothing_yet(engine, run_ids)
         return []
     places = rows([panel.width for panel in board.panels])
     slots = []
     for place, (panel, column) in enumerate(zip(board.panels, places, strict=True)):
-        with column, st.container(border=True):
+        with column, st.container(border=True, key=f"{dragging.FRAME}{place}"):
             _head(engine, run_ids, board, place, large)
             slots.append(Slot(panel, f"panel-{place}", st.container()))
     return slots
@@ -86,6 +91,8 @@ def _head(
 ) -> None:
     panel = board.panels[place]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if len(board.panels) > 1:
+            dragging.grip(place)
         pin = ":material/push_pin: " if panel.pinned else ""
         st.markdown(f"{pin}**{formatting.escape(panel.called)}**", width="stretch")
         offered = [name for name in MENU if name != (PIN if panel.pinned else UNPIN)]

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ganboard.app import auth
-from ganboard.app.panels import editor
+from ganboard.app.panels import dragging, editor
 from ganboard.db.models import Run
 from ganboard.db.runs import boards
 from ganboard.worker.context import Context
@@ -118,6 +118,17 @@ def test_a_panel_is_added_changed_pinned_moved_and_removed(make_run: MakeRun) ->
     assert len(board(checked(at.run()))) == 3
     at.menu_button[0].click("Full screen")
     assert len(figures(checked(at.run()))) == 4
+
+
+def test_a_panel_that_was_dragged_takes_the_place_of_another(
+    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run("mine", epochs=1)
+    dropped = iter([(0, 2)])
+    monkeypatch.setattr(dragging, "listen", lambda count: next(dropped, None))
+    panels = [{"y": name} for name in ("g_loss", "d_loss", "g_rate")]
+    at = open_page("run", run=run.id, view="Panels", panels=json.dumps(panels))
+    assert board(at) == [*panels[1:], panels[0]]
 
 
 def panel_dialog() -> None:

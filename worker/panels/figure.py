@@ -22,6 +22,7 @@ from ganboard.worker.panels.points import Points
 HEIGHT = 300  # pixels
 LARGE = 600  # of full screen
 MARKED = 60  # points, up to which each is marked
+SPARSE = 8  # points, up to which marks do not hide dashes
 KEY = "#8a94a3"  # lines of the legend of dashes
 KEY_HEIGHT = 28  # pixels
 # axis titles of x
@@ -73,6 +74,8 @@ def of_runs(
             if one.run_id in own:
                 curve = _curve(panel, own[one.run_id])
                 curve["hovertemplate"] = under_pointer(panel, curve["hovertemplate"])
+                if len(panel.curves) > 1 and len(own[one.run_id].y) > SPARSE:
+                    curve["mode"] = "lines"
                 plot.add_scatter(
                     uid=numbered(one.run_id, place),
                     line=one.line | dashed(panel, y),
