@@ -48,12 +48,13 @@ def draw(engine: Engine, compared: Compared, slots: list[Slot]) -> None:
 
 
 def _draw(engine: Engine, compared: Compared, panel: Panel, *, key: str, height: int) -> None:
-    among, said = _comparable(compared, panel)
-    found = {run.id: _points(engine, run, panel) for run in among}
-    points = {
-        run_id: one for run_id, one in found.items() if isinstance(one, Points) and len(one.y)
-    }
-    said = [*layout.said(panel), *said, *_missing(compared, found), *_notes(compared, points)]
+    points: dict[str, dict[str, Points]] = {}
+    notes = {}
+    for y in panel.curves:
+        own, notes[y] = _curve(engine, compared, panel, y)
+        if own:
+            points[y] = own
+    said = [*layout.said(panel), *layout.by_curve(notes)]
     grouped = compared.grouping is not None and panel.x in figure.OVER and panel.x != "time"
     if compared.grouping is not None and not grouped:
         said.append(UNGROUPED)
@@ -69,9 +70,21 @@ def _draw(engine: Engine, compared: Compared, panel: Panel, *, key: str, height:
     st.caption(formatting.escape(" ".join(said)))
 
 
-def _points(engine: Engine, run: Run, panel: Panel) -> Found:
+def _curve(
+    engine: Engine, compared: Compared, panel: Panel, y: str
+) -> tuple[dict[str, Points], list[str]]:
+    """The points of an expression by run, of those that have any, and what to know about them."""
+    among, said = _comparable(compared, y, panel.x)
+    found = {run.id: _points(engine, run, panel, y) for run in among}
+    points = {
+        run_id: one for run_id, one in found.items() if isinstance(one, Points) and len(one.y)
+    }
+    return points, [*said, *_missing(compared, found), *_notes(compared, points)]
+
+
+def _points(engine: Engine, run: Run, panel: Panel, y: str) -> Found:
     version = (run.step, run.reports, *map(str, queries.chart_version(engine, run.id)))
-    asked = (panel.y, panel.x, panel.smoothing)
+    asked = (y, panel.x, panel.smoothing)
     return _kept(engine, str(engine.url), run.id, version, asked)
 
 
@@ -90,9 +103,9 @@ def _kept(
         return str(mistake)
 
 
-def _comparable(compared: Compared, panel: Panel) -> tuple[list[Run], list[str]]:
+def _comparable(compared: Compared, y: str, x: str) -> tuple[list[Run], list[str]]:
     """The runs whose values may be drawn over each other, and why others may not."""
-    names = [*parse(panel.y).names, *([] if panel.x == "time" else parse(panel.x).names)]
+    names = [*parse(y).names, *([] if x == "time" else parse(x).names)]
     among, said = list(compared.runs), []
     for name in dict.fromkeys(names):
         if name in METRICS:
@@ -135,27 +148,35 @@ def _runs(compared: Compared, run_ids: Sequence[str]) -> str:
 
 
 def _means(
-    compared: Compared, panel: Panel, points: Mapping[str, Points], height: int
+    compared: Compared, panel: Panel, points: Mapping[str, Mapping[str, Points]], height: int
 ) -> go.Figure:
-    """The mean of each group with its band."""
+    """The mean of each group with its band, for each expression."""
     assert compared.grouping
-    # `bands` reads the places from the column of an axis: "step", whatever it counts
-    frames = {
-        run_id: pd.DataFrame({"step": one.x, "value": one.smooth}) for run_id, one in points.items()
-    }
-    own = [run for run in compared.runs if run.id in frames]
-    plot = bands.figure(
-        {
-            name: [frames[run.id] for run in members]
-            for name, members in groups(own, compared.grouping.by).items()
-        },
-        column="value",
-        x="step",
-        title=panel.y,
-        spread=compared.grouping.spread,
-        log_x=panel.log_x,
-        log_y=panel.log_y,
-    )
-    plot.update_layout(height=height)
-    plot.update_xaxes(title_text=figure.OVER[panel.x])
+    plot = figure.empty(panel, height, legend=True)
+    with_points = {run_id for own in points.values() for run_id in own}
+    among = [run for run in compared.runs if run.id in with_points]
+    for place, (name, members) in enumerate(groups(among, compared.grouping.by).items()):
+        uid = f"group-{place}"
+        first = True
+        for y, own in points.items():
+            # `bands` reads the places from the column of an axis: "step", whatever it counts
+            frames = [
+                pd.DataFrame({"step": own[run.id].x, "value": own[run.id].smooth})
+                for run in members
+                if run.id in own
+            ]
+            if not frames:
+                continue
+            called = bands.counted(name, len(frames))
+            bands.draw(
+                plot,
+                bands.mean(frames, "step", "value", compared.grouping.spread),
+                place,
+                uid=figure.numbered(uid, panel.curves.index(y)),
+                hovertemplate=figure.under_pointer(panel, bands.HOVER),
+                **{"legendgroup": uid, **figure.named(panel, y, called, uid, first=first)},
+                **figure.dashed(panel, y),
+            )
+            first = False
+    figure.explain_dashes(plot, panel, list(points))
     return plot

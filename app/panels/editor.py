@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 
 import streamlit as st
 from sqlalchemy import Engine
@@ -11,7 +12,7 @@ from ganboard.app import errors
 from ganboard.app.panels import boards
 from ganboard.db.curves import reduction, stored
 from ganboard.db.curves.stored import AXES, TIME, Cadence
-from ganboard.worker.panels.board import TITLE, Board, Panel, check
+from ganboard.worker.panels.board import CURVES, TITLE, Board, Panel, check
 from ganboard.worker.panels.errors import BadPanel
 from ganboard.worker.panels.expressions import HELP, LENGTH, parse, quoted, unknown
 from ganboard.worker.panels.metrics import CADENCES, meaning
@@ -27,7 +28,7 @@ def edit(engine: Engine, run_ids: Sequence[str], board: Board, place: int | None
     before = Panel(y="g_loss") if place is None else board.panels[place]
     key = "new" if place is None else str(place)
     names = [quoted(name) for name in found]
-    y = _expression("" if place is None else before.y, [*names, *AXES], key)
+    y = _expressions(() if place is None else before.curves, [*names, *AXES], key)
     axes = list(dict.fromkeys([before.x, *AXES, TIME, *names]))
     x = st.selectbox(
         "X axis",
@@ -42,7 +43,7 @@ def edit(engine: Engine, run_ids: Sequence[str], board: Board, place: int | None
         before.title,
         max_chars=TITLE,
         key=f"panel_title_{key}",
-        placeholder="The expression",
+        placeholder="The expressions",
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         width = st.segmented_control(
@@ -76,25 +77,26 @@ def edit(engine: Engine, run_ids: Sequence[str], board: Board, place: int | None
         _explain(found)
 
 
-def _expression(before: str, names: Sequence[str], key: str) -> str:
-    """What is typed; a metric that is chosen is added to it."""
-    text, chosen = f"panel_y_{key}", f"panel_insert_{key}"
-    if text not in st.session_state:
-        st.session_state[text] = before
+def _expressions(before: Sequence[str], names: Sequence[str], key: str) -> list[str]:
+    """What is typed, a field for each curve, without the empty ones but the first; a metric that
+    is chosen is added to the last field."""
+    fields = [f"panel_y_{key}", *(f"panel_y_{key}_{place}" for place in range(1, CURVES))]
+    count, chosen = f"panel_curves_{key}", f"panel_insert_{key}"
+    if fields[0] not in st.session_state:  # the dialog has just been opened
+        st.session_state[count] = max(len(before), 1)
+        for field, text in zip_longest(fields, before, fillvalue=""):
+            st.session_state[field] = text
+    shown = fields[: st.session_state[count]]
 
     def insert() -> None:
         name = st.session_state[chosen] or ""
-        st.session_state[text] = f"{st.session_state[text].rstrip()} {name}".strip()
+        st.session_state[shown[-1]] = f"{st.session_state[shown[-1]].rstrip()} {name}".strip()
         st.session_state[chosen] = None
 
+    for place, field in enumerate(shown[:-1]):
+        _field(place, field)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        typed = st.text_input(
-            "Metric or expression",
-            key=text,
-            max_chars=LENGTH,
-            placeholder="For example: d_loss / g_loss",
-            help="Any stored metric, or an expression such as d_loss / g_loss.",
-        )
+        _field(len(shown) - 1, shown[-1])
         st.selectbox(
             "Insert a metric",
             names,
@@ -104,7 +106,27 @@ def _expression(before: str, names: Sequence[str], key: str) -> str:
             placeholder="Choose",
             width=220,
         )
-    return typed or ""
+    if len(shown) < CURVES:
+        st.button(
+            "Add a curve",
+            icon=":material/add:",
+            type="tertiary",
+            key=f"panel_more_{key}",
+            on_click=lambda: st.session_state.update({count: len(shown) + 1}),
+            help="Another metric or expression in the same chart; an empty field draws nothing",
+        )
+    typed = [st.session_state[field].strip() for field in shown]
+    return [text for text in typed if text] or [""]
+
+
+def _field(place: int, key: str) -> None:
+    st.text_input(
+        f"Curve {place + 1}" if place else "Metric or expression",
+        key=key,
+        max_chars=LENGTH,
+        placeholder="For example: d_loss / g_loss",
+        help="Any stored metric, or an expression such as d_loss / g_loss.",
+    )
 
 
 def _explain(found: Mapping[str, Cadence]) -> None:
@@ -123,7 +145,7 @@ def _explain(found: Mapping[str, Cadence]) -> None:
 
 def refuse_unknown(panel: Panel, known: Sequence[str]) -> None:
     """Raise BadPanel where a metric of the panel is not among the `known`."""
-    texts = [panel.y] if panel.x == TIME else [panel.y, panel.x]
+    texts = panel.curves if panel.x == TIME else (*panel.curves, panel.x)
     for text in texts:
         for name in parse(text).names:
             if name not in known:

@@ -4,14 +4,14 @@ updates; the charts go into the places that `controls` returns."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 from sqlalchemy import Engine
 from streamlit.delta_generator import DeltaGenerator
 
-from ganboard.app.panels import boards, editor
+from ganboard.app.panels import boards, dragging, editor
 from ganboard.db.curves import stored
 from ganboard.worker import formatting
 from ganboard.worker.panels.board import Board, Panel
@@ -55,13 +55,18 @@ def controls(engine: Engine, run_ids: Sequence[str], large: Callable[[Panel], No
             help="Save this board under a name, or open a saved one",
         ):
             boards.manage(engine, board)
+        moved = dragging.listen(len(board.root))
+    if moved is not None:
+        place, to = moved
+        boards.put(board.moved(place, to - place))
+        st.rerun()
     if not board.root:
         _nothing_yet(engine, run_ids)
         return []
     places = rows([panel.width for panel in board.panels])
     slots = []
     for place, (panel, column) in enumerate(zip(board.panels, places, strict=True)):
-        with column, st.container(border=True):
+        with column, st.container(border=True, key=f"{dragging.FRAME}{place}"):
             _head(engine, run_ids, board, place, large)
             slots.append(Slot(panel, f"panel-{place}", st.container()))
     return slots
@@ -86,6 +91,8 @@ def _head(
 ) -> None:
     panel = board.panels[place]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if len(board.panels) > 1:
+            dragging.grip(place)
         pin = ":material/push_pin: " if panel.pinned else ""
         st.markdown(f"{pin}**{formatting.escape(panel.called)}**", width="stretch")
         offered = [name for name in MENU if name != (PIN if panel.pinned else UNPIN)]
@@ -127,15 +134,28 @@ def said(panel: Panel) -> list[str]:
     """What its caption begins with: what is drawn where a title hides it, and how."""
     sentences = []
     if panel.title.strip():
-        sentences.append(f"{panel.y} over {panel.x}.")
-    if (own := parse(panel.y)).simple and (word := meaning(own.names[0], None)) != panel.y:
-        sentences.append(f"{word}.")
+        sentences.append(f"{', '.join(panel.curves)} over {panel.x}.")
+    meanings = {}
+    for y in panel.curves:
+        own = parse(y)
+        word = meaning(own.names[0], None) if own.simple else y
+        meanings[y] = [f"{word}."] if word != y else []
+    sentences += by_curve(meanings)
     if panel.smoothing:
         sentences.append(f"Smoothed with weight {panel.smoothing:g}.")
     return sentences
 
 
+def by_curve(notes: Mapping[str, Sequence[str]]) -> list[str]:
+    """The notes on each expression of a panel: those on all of them once, the others with the
+    expression."""
+    own = list(notes.values())
+    common = [note for note in own[0] if all(note in others for others in own)]
+    single = [f"{y}: {note}" for y, found in notes.items() for note in found if note not in common]
+    return [*common, *single]
+
+
 def digest(panel: Panel) -> str:
     """Of what the axes show: another one is another chart, whose zoom is its own."""
-    axes = f"{panel.y}\n{panel.x}\n{panel.log_x:d}{panel.log_y:d}"
+    axes = "\n".join([*panel.curves, panel.x, f"{panel.log_x:d}{panel.log_y:d}"])
     return hashlib.sha256(axes.encode()).hexdigest()[:12]

@@ -15,7 +15,7 @@ from ganboard.worker.context import Context
 from ganboard.worker.panels import figure
 from ganboard.worker.panels.board import Panel
 from ganboard.worker.panels.errors import BadPanel
-from ganboard.worker.panels.points import compute
+from ganboard.worker.panels.points import Points, compute
 
 POINTS = 2000
 
@@ -52,20 +52,35 @@ def draw_pinned(engine: Engine, run: Run) -> None:
 
 def _draw(engine: Engine, run: Run, panel: Panel, key: str, height: int) -> None:
     def build() -> tuple[Chart | None, str]:
-        try:
-            points = compute(
-                engine, run.id, panel.y, panel.x, smoothing=panel.smoothing, points=POINTS
-            )
-        except BadPanel as mistake:
-            return None, str(mistake)
-        said = " ".join([*layout.said(panel), *points.notes])
-        if not len(points.y):
-            return None, f"{said} No values yet."
-        plot = figure.of_run(panel, points, height=height)
-        return Chart.of(plot, f"{key}-{layout.digest(panel)}-{run.id}"), said
+        found, notes = _points(engine, run, panel)
+        said = layout.by_curve(notes)
+        if found:
+            said = [*layout.said(panel), *said]
+        drawn = {y: points for y, points in found.items() if len(points.y)}
+        if not drawn:
+            return None, " ".join([*said, *(["No values yet."] if found else [])])
+        plot = figure.of_run(panel, drawn, height=height)
+        return Chart.of(plot, f"{key}-{layout.digest(panel)}-{run.id}"), " ".join(said)
 
     options = (panel.model_dump_json(), height, run.reports)
     chart, said = by_step(engine, run, key, options, build)
     if chart is not None:
         chart.show()
     st.caption(formatting.escape(said))
+
+
+def _points(
+    engine: Engine, run: Run, panel: Panel
+) -> tuple[dict[str, Points], dict[str, tuple[str, ...]]]:
+    """The points of the expressions that the run has, and notes on each expression."""
+    found = {}
+    notes: dict[str, tuple[str, ...]] = {}
+    for y in panel.curves:
+        try:
+            own = compute(engine, run.id, y, panel.x, smoothing=panel.smoothing, points=POINTS)
+        except BadPanel as mistake:
+            notes[y] = (str(mistake),)
+        else:
+            found[y] = own
+            notes[y] = own.notes
+    return found, notes

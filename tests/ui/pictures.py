@@ -16,8 +16,9 @@ def figures(at: AppTest) -> list[dict[str, Any]]:
 
 
 def components(at: AppTest) -> list[dict[str, Any]]:
-    """What the components of a page were given, in order."""
-    return [orjson.loads(element.proto.bytes) for element in at.get("bidi_component")]
+    """What the components of a page were given as JSON in bytes, in order."""
+    sent = [element.proto.bytes for element in at.get("bidi_component")]
+    return [orjson.loads(one) for one in sent if one]
 
 
 def numbers(array: Any) -> list[float]:

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ganboard.app import auth
-from ganboard.app.panels import editor
+from ganboard.app.panels import dragging, editor
 from ganboard.db.models import Run
 from ganboard.db.runs import boards
 from ganboard.worker.context import Context
@@ -44,6 +44,32 @@ def test_panels_of_the_address_are_drawn(make_run: MakeRun) -> None:
     first = figures(open_page("run", run=run.id, panels=json.dumps([BALANCE, FID])))
     assert len(first) == 3
     assert first[2]["data"] == fid["data"]
+
+
+def test_several_curves_are_drawn_in_one_chart(make_run: MakeRun) -> None:
+    one, two = (make_run(f"run {seed}", epochs=2, seed=seed) for seed in (1, 2))
+    panels = json.dumps([{"y": ["g_loss", "d_loss_mean", "fidd"], "title": "Losses"}])
+    at = open_page("run", run=one.id, view="Panels", panels=panels)
+    (losses,) = figures(at)
+    assert [trace["name"] for trace in losses["data"]] == ["g_loss", "d_loss_mean"]
+    assert "g_loss, d_loss_mean, fidd over step." in words(at)
+    assert "d_loss_mean: Mean discriminator loss of the epoch." in words(at)
+    assert "fidd: There is no metric 'fidd'." in words(at)
+    at = open_page("compare", runs=f"{one.id},{two.id}", part="Panels", panels=panels)
+    (losses,) = figures(at)
+    listed = [trace["name"] for trace in losses["data"] if trace.get("showlegend", True)]
+    assert listed == ["run 1", "run 2", "g_loss", "d_loss_mean"]
+    at = open_page(
+        "compare",
+        runs=f"{one.id},{two.id}",
+        part="Panels",
+        panels=panels,
+        group="everything but the seed",
+    )
+    (means,) = figures(at)
+    listed = [trace["name"] for trace in means["data"] if trace.get("showlegend", True)]
+    assert listed[0].endswith("(2 runs)")
+    assert listed[1:] == ["g_loss", "d_loss_mean"]
 
 
 @pytest.mark.parametrize(
@@ -94,6 +120,17 @@ def test_a_panel_is_added_changed_pinned_moved_and_removed(make_run: MakeRun) ->
     assert len(figures(checked(at.run()))) == 4
 
 
+def test_a_panel_that_was_dragged_takes_the_place_of_another(
+    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run("mine", epochs=1)
+    dropped = iter([(0, 2)])
+    monkeypatch.setattr(dragging, "listen", lambda count: next(dropped, None))
+    panels = [{"y": name} for name in ("g_loss", "d_loss", "g_rate")]
+    at = open_page("run", run=run.id, view="Panels", panels=json.dumps(panels))
+    assert board(at) == [*panels[1:], panels[0]]
+
+
 def panel_dialog() -> None:
     """The dialog alone: the harness has no fragments, and runs a whole script at each click."""
     import streamlit as st
@@ -142,6 +179,21 @@ def test_the_dialog_of_a_panel_adds_and_changes_it(make_run: MakeRun) -> None:
     at.selectbox(key="panel_x_1").set_value("epoch")
     checked(button(at, "Save").click().run())
     assert board(at) == [FID, {**BALANCE, "x": "epoch"}]
+
+
+def test_the_dialog_adds_and_removes_curves(make_run: MakeRun) -> None:
+    make_run("mine", epochs=1)
+    at = AppTest.from_function(panel_dialog, default_timeout=30)
+    at.query_params["panels"] = json.dumps([{"y": ["g_loss", "d_loss"]}])
+    at.session_state["place"] = 0
+    checked(at.run())
+    assert at.text_input(key="panel_y_0_1").value == "d_loss"
+    checked(button(at, "Add a curve").click().run())
+    at.selectbox(key="panel_insert_0").set_value("d_real")
+    checked(at.run())
+    at.text_input(key="panel_y_0").set_value("")
+    checked(button(at, "Save").click().run())
+    assert board(at) == [{"y": ["d_loss", "d_real"]}]
 
 
 def test_a_typed_name_that_is_not_stored_is_refused() -> None:

@@ -35,6 +35,8 @@ SEQUENTIAL = (
 # every eighth run has the same colour: Plotly's dash of its line, the same for SVG, and Plotly's
 # pattern of its bars
 DASHES = ("solid", "dash", "dot", "dashdot")
+# of the curves of one run or group in the same chart
+CURVE_DASHES = (*DASHES, "longdash", "longdashdot")
 _SVG_DASHES = ("none", "8 4", "3 3", "8 3 3 3")
 PATTERNS = ("", "/", ".", "x")
 

@@ -24,23 +24,27 @@ from ganboard.worker.panels.errors import BadPanel
 from ganboard.worker.panels.expressions import LENGTH, parse
 
 PANELS = 24  # of one board
+CURVES = 6  # expressions of one panel
 TITLE = 80  # characters
 ADDRESS = 4000  # characters of a board in an address
 MAX_SMOOTHING = 0.999
 EXAMPLE = '[{"y":"d_loss / g_loss"}]'
 Width = Literal["third", "half", "full"]
 Written = Annotated[str, StringConstraints(max_length=LENGTH)]
+Several = Annotated[tuple[Written, ...], Field(min_length=1, max_length=CURVES)]
 
 
 class Panel(BaseModel):
-    """One chart: an expression over an axis, and how it is drawn."""
+    """One chart: expressions over an axis, and how they are drawn."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    y: Written = Field(description="Metric or expression, such as d_loss / g_loss")
+    y: Written | Several = Field(
+        description="Metric or expression, such as d_loss / g_loss, or a list of several"
+    )
     x: Written = Field("step", description="step, epoch, images, seconds, time or an expression")
     title: Annotated[str, StringConstraints(max_length=TITLE)] = Field(
-        "", description="Above the chart; empty: the expression"
+        "", description="Above the chart; empty: the expressions"
     )
     log_x: bool = Field(False, description="Logarithmic x axis")
     log_y: bool = Field(False, description="Logarithmic y axis")
@@ -50,23 +54,35 @@ class Panel(BaseModel):
     width: Width = Field("half", description="Share of the page's width")
     pinned: bool = Field(False, description="First on the board, and on the first tab of a run")
 
-    @field_validator("y", "x")
+    @field_validator("y", mode="before")
     @classmethod
-    def _readable(cls, text: str, info: Any) -> str:
-        text = text.strip()
-        if info.field_name == "x" and text == TIME:
-            return text
-        try:
-            return parse(text).text
-        except BadPanel as mistake:
-            raise ValueError(str(mistake)) from None
+    def _one_or_several(cls, given: Any) -> str | tuple[str, ...]:
+        """One expression is kept as it is, so that boards read alike whoever wrote them."""
+        texts = list(given) if isinstance(given, list | tuple) else [given]
+        if not texts or not all(isinstance(text, str) for text in texts):
+            raise ValueError(f"y must be an expression or a list of up to {CURVES}.")
+        if len(texts) > CURVES:
+            raise ValueError(f"A panel has at most {CURVES} expressions, not {len(texts)}.")
+        found = tuple(dict.fromkeys(_readable(text) for text in texts))
+        return found[0] if len(found) == 1 else found
+
+    @field_validator("x")
+    @classmethod
+    def _axis(cls, text: str) -> str:
+        return TIME if text.strip() == TIME else _readable(text)
+
+    @property
+    def curves(self) -> tuple[str, ...]:
+        """Its expressions."""
+        return (self.y,) if isinstance(self.y, str) else self.y
 
     @property
     def called(self) -> str:
         """Its title."""
         if self.title.strip():
             return self.title.strip()
-        return self.y if self.x in ("step", "epoch") else f"{self.y} over {self.x}"
+        drawn = ", ".join(self.curves)
+        return drawn if self.x in ("step", "epoch") else f"{drawn} over {self.x}"
 
 
 class Board(RootModel[tuple[Panel, ...]]):
@@ -138,6 +154,13 @@ def check(values: dict[str, Any]) -> Panel:
         return Panel.model_validate(values)
     except ValidationError as error:
         raise BadPanel(_sentence(error)) from None
+
+
+def _readable(text: str) -> str:
+    try:
+        return parse(text).text
+    except BadPanel as mistake:
+        raise ValueError(str(mistake)) from None
 
 
 def _sentence(error: ValidationError) -> str:

@@ -46,7 +46,7 @@ EXAMPLES = (
     Panel(y="d_real - d_fake", x="epoch", title="How well D tells real from generated"),
     Panel(y=RATE, x="epoch", title="Images per second"),
     Panel(y="g_y", x="g_x", title="Descent path of G"),
-    Panel(y="ema(g_loss, 0.9)", title="Generator loss, smoothed"),
+    Panel(y=("ema(g_loss, 0.9)", "ema(d_loss, 0.9)"), title="Losses, smoothed"),
 )
 
 
@@ -63,7 +63,7 @@ def examples(known: Container[str]) -> list[Panel]:
     """Panels whose metrics are all among the `known`."""
     found = []
     for panel in EXAMPLES:
-        names = {*parse(panel.y).names, *parse(panel.x).names} - {*AXES}
-        if all(name in known for name in names):
+        used = [name for text in (*panel.curves, panel.x) for name in parse(text).names]
+        if all(name in known or name in AXES for name in used):
             found.append(panel)
     return found[:4]

@@ -1,8 +1,10 @@
-"""Panels of one's own in a real browser: typed, drawn, moved, seen large, and shared by address."""
+"""Panels of one's own in a real browser: typed, drawn, moved, dragged, seen large, and shared by
+address."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from urllib.parse import quote
 
 from playwright.sync_api import Page, expect
 
@@ -61,4 +63,34 @@ def test_a_person_types_an_expression_and_shares_the_board(
     page.goto("about:blank")
     page.goto(address.replace("view=Panels", "view=Losses"))
     until(page, f"() => {titles(page)}.endsWith('|fid * g_loss')")
+    assert complaints == []
+
+
+def test_a_panel_is_dragged_to_the_place_of_another(
+    make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
+    run = make_run("mine", epochs=2)
+    board = quote('[{"y":"g_loss"},{"y":"d_loss"},{"y":["g_rate","d_rate"],"width":"full"}]')
+    page.goto(f"{server}/run?run={run.id}&view=Panels&panels={board}")
+    expect(page.locator(PLOTS)).to_have_count(3)
+    expect(page.get_by_text("d_rate", exact=True)).to_be_visible()  # in the legend
+    mark = page.locator(".panel-drop")
+
+    def drag(onto: str) -> None:
+        page.locator(".st-key-panel_grip_0").hover()
+        page.mouse.down()
+        box = page.locator(f".st-key-panel_frame_{onto}").bounding_box()
+        assert box
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 30, steps=4)
+
+    drag("1")
+    expect(mark).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(mark).to_be_hidden()
+    page.mouse.up()
+    drag("1")
+    page.mouse.up()
+    until(page, f"() => {titles(page)}.startsWith('d_loss|g_loss')")
+    expect(mark).to_be_hidden()
+    assert page.url.index("d_loss") < page.url.index("g_loss")
     assert complaints == []

@@ -23,6 +23,7 @@ COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 COMPONENTS = {
     "app/launch/sweep_table.py",
+    "app/panels/dragging.py",
     "app/playground/sheet.py",
     "app/run/images.py",
     "app/wall/widget.py",

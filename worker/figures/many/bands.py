@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from ganboard.worker.figures.palette import CATEGORICAL, DASHES
 from ganboard.worker.figures.template import Axis, along, course, finite, plain
 
 POINTS = 500  # of a mean
+HOVER = "%{y:.4g} (%{customdata[0]:.4g} to %{customdata[1]:.4g}, %{customdata[2]} runs)"
 Spread = Literal["range", "error"]  # from min to max, or the standard error on either side
 
 
@@ -63,32 +64,47 @@ def figure(
     """The mean of each group, by its name, with its band; the legend says how many runs it has."""
     plot = course(x, title, log_x=log_x, log_y=log_y, height=360, showlegend=True)
     for place, (name, frames) in enumerate(groups.items()):
-        band = mean(frames, x, column, spread)
-        colour = CATEGORICAL[place % len(CATEGORICAL)]
         uid = f"group-{place}"  # Plotly selects by it: no words of a person
-        own = {"x": band["x"].to_numpy(), "mode": "lines", "legendgroup": uid}
-        edge = {**own, "line": {"width": 0}, "showlegend": False, "hoverinfo": "skip"}
-        plot.add_scatter(uid=f"{uid}-low", y=band["low"].to_numpy(), **edge)
-        plot.add_scatter(
-            uid=f"{uid}-high",
-            y=band["high"].to_numpy(),
-            fill="tonexty",
-            fillcolor=f"rgba({_rgb(colour)}, 0.18)",
-            **edge,
-        )
-        dash = DASHES[place // len(CATEGORICAL) % len(DASHES)]
-        count = f"{len(frames)} run{'s' if len(frames) != 1 else ''}"
-        plot.add_scatter(
+        draw(
+            plot,
+            mean(frames, x, column, spread),
+            place,
             uid=uid,
-            y=band["mean"].to_numpy(),
-            line={"color": colour, "width": 2, "dash": dash},
-            name=plain(f"{name} ({count})"),
-            customdata=band[["low", "high", "runs"]].to_numpy(),
-            hovertemplate="%{y:.4g} (%{customdata[0]:.4g} to %{customdata[1]:.4g},"
-            " %{customdata[2]} runs)",
-            **own,
+            legendgroup=uid,
+            name=plain(counted(name, len(frames))),
         )
     return plot
+
+
+def draw(
+    plot: go.Figure, band: pd.DataFrame, place: int, *, uid: str, dash: str = "", **curve: Any
+) -> None:
+    """The `mean` of the group in this place with its band; `curve` goes to the trace of the mean.
+    The dash is the group's own unless one is given."""
+    colour = CATEGORICAL[place % len(CATEGORICAL)]
+    own = {"x": band["x"].to_numpy(), "mode": "lines", "legendgroup": curve["legendgroup"]}
+    edge = {**own, "line": {"width": 0}, "showlegend": False, "hoverinfo": "skip"}
+    plot.add_scatter(uid=f"{uid}-low", y=band["low"].to_numpy(), **edge)
+    plot.add_scatter(
+        uid=f"{uid}-high",
+        y=band["high"].to_numpy(),
+        fill="tonexty",
+        fillcolor=f"rgba({_rgb(colour)}, 0.18)",
+        **edge,
+    )
+    usual = DASHES[place // len(CATEGORICAL) % len(DASHES)]
+    shown = {"hovertemplate": HOVER, "line": {"color": colour, "width": 2, "dash": dash or usual}}
+    plot.add_scatter(
+        uid=uid,
+        y=band["mean"].to_numpy(),
+        customdata=band[["low", "high", "runs"]].to_numpy(),
+        **(own | shown | curve),
+    )
+
+
+def counted(name: str, runs: int) -> str:
+    """The name of a group with its number of runs."""
+    return f"{name} ({runs} run{'s' if runs != 1 else ''})"
 
 
 def _rgb(colour: str) -> str:

@@ -7,7 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from ganboard.worker.panels.board import ADDRESS, PANELS, Board, Panel, check, decode, encode
+from ganboard.worker.panels.board import (
+    ADDRESS,
+    CURVES,
+    PANELS,
+    Board,
+    Panel,
+    check,
+    decode,
+    encode,
+)
 from ganboard.worker.panels.errors import BadPanel
 
 
@@ -38,6 +47,13 @@ def test_a_board_in_an_address_is_short_and_comes_back() -> None:
         ("[1]", "Panel 1: 1 is not a panel such as"),
         ("[{}]", "Panel 1: y is missing; a panel is written like [{"),
         ('[{"y":"g_loss"},{"y":"x.y"}]', "Panel 2: 'x.y' is not allowed"),
+        ('[{"y":["g_loss","x.y"]}]', "Panel 1: 'x.y' is not allowed"),
+        ('[{"y":[]}]', f"Panel 1: y must be an expression or a list of up to {CURVES}."),
+        ('[{"y":["g_loss",1]}]', "Panel 1: y must be an expression or a list of up to"),
+        (
+            json.dumps([{"y": ["a"] * 7}]),
+            f"Panel 1: A panel has at most {CURVES} expressions, not 7.",
+        ),
         ('[{"y":"g_loss","x":"1"}]', "Panel 1: The expression '1' has no metric"),
         ('[{"y":"g_loss","colour":"red"}]', "Panel 1: 'colour' is not a field of a panel"),
         ('[{"y":"g_loss","<b>x</b>":1}]', "Panel 1: '<b>x</b>' is not a field"),
@@ -108,3 +124,17 @@ def test_what_a_person_typed_is_checked() -> None:
     assert check({"y": "fid", "x": "seconds"}).called == "fid over seconds"
     with pytest.raises(BadPanel, match=r"'fid\.x' is not allowed"):
         check({"y": "fid.x"})
+
+
+def test_a_panel_has_one_expression_or_several() -> None:
+    text = '[{"y":["g_loss","d_loss / 2"],"x":"seconds"}]'
+    (panel,) = decode(text).panels
+    assert panel.curves == ("g_loss", "d_loss / 2")
+    assert panel.called == "g_loss, d_loss / 2 over seconds"
+    assert encode(Board((panel,))) == text
+    # boards of before have one, which stays as it was written
+    assert decode('[{"y":"fid"}]') == decode('[{"y":["fid"," fid "]}]')
+    assert encode(decode('[{"y":["fid"]}]')) == '[{"y":"fid"}]'
+    validator = Draft202012Validator(Board.model_json_schema())
+    validator.validate(json.loads(text))
+    assert not validator.is_valid([{"y": []}])
