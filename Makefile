@@ -34,7 +34,8 @@ test: install-dev chromium ## what a change needs, the browser included (ARGS="-
 test-rest: install-dev chromium ## the tests that `make test` leaves out, since they take long
 	GANBOARD_TESTS=rest $(PYTEST) $(ARGS)
 
-test-all: test test-rest ## both: every test
+test-all: install-dev chromium ## both at once: every test
+	GANBOARD_TESTS=all $(PYTEST) $(ARGS)
 
 test-fast: install-dev ## unit tests only
 	$(BIN)/pytest tests/unit $(ARGS)
