@@ -47,7 +47,7 @@ def runs(
     Examples:
       ganboard runs --status running --status queued
       ganboard runs --search "paper fid<20 -tag:old" --json
-      ganboard runs --column precision --column "min(fid)" --column "seconds / epoch"
+      ganboard runs --column precision --column "min(fid)"
     """
     from ganboard.db.models import STATUSES
     from ganboard.db.runs import listing, queries
