@@ -59,6 +59,15 @@ ListSettings = Annotated[
         help="List all settings and presets with defaults, ranges and descriptions, and exit.",
     ),
 ]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="EXPRESSION",
+        help="Show this instead of the usual numbers: a setting, a metric (its last value), or an"
+        " expression such as `min(fid) * seconds`; can be repeated.",
+    ),
+]
 
 
 def open_database(*, pooled: bool = False, create: bool = False) -> Context:

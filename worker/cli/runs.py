@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ganboard.worker.cli import output
-from ganboard.worker.cli.options import AsJson, RunId, find, open_database
+from ganboard.worker.cli.options import AsJson, Columns, RunId, find, open_database
 
 
 def runs(
@@ -31,6 +31,7 @@ def runs(
     in_trash: Annotated[
         bool, typer.Option("--trash", help="List deleted runs instead, the last deleted first.")
     ] = False,
+    column: Columns = None,
     limit: Annotated[
         int, typer.Option("--limit", min=1, help="Maximum number of runs, newest first.")
     ] = 50,
@@ -46,6 +47,7 @@ def runs(
     Examples:
       ganboard runs --status running --status queued
       ganboard runs --search "paper fid<20 -tag:old" --json
+      ganboard runs --column precision --column "min(fid)"
     """
     from ganboard.db.models import STATUSES
     from ganboard.db.runs import listing, queries
@@ -57,8 +59,9 @@ def runs(
             f"{min(unknown)!r} is not a state: choose from {', '.join(STATUSES)}.",
             param_hint="--status",
         )
-    if archived and in_trash:
-        raise typer.BadParameter("Choose one of --archived and --trash.", param_hint="--trash")
+    for option, given in (("--archived", archived), ("--column", column)):
+        if given and in_trash:
+            raise typer.BadParameter(f"Choose one of {option} and --trash.", param_hint="--trash")
     context, statuses = open_database(), tuple(status or STATUSES)
     usual = [
         run
@@ -66,18 +69,26 @@ def runs(
         if in_trash or (run.archived_at is not None) == archived
     ]
     matching = language.matching(usual, language.parse(search, all_defaults()))
-    shown = [run.id for run in matching[:limit]]
-    found = queries.get_runs(context.engine, shown, trash_too=in_trash)
+    shown = matching[:limit]
+    own = {}
+    if column:
+        from ganboard.worker.panels import columns
+
+        own = columns.by_run(context.engine, column, shown)
+    found = queries.get_runs(context.engine, [run.id for run in shown], trash_too=in_trash)
     if as_json:
         from ganboard.worker.interchange.document import summaries
 
-        return output.print_json(summaries(context, found))
+        documents = summaries(context, found)
+        for one in documents if column else ():
+            one["columns"] = own[one["id"]]
+        return output.print_json(documents)
     from ganboard.worker.terminal.runs import print_runs
     from ganboard.worker.terminal.trash import print_trash
 
     if in_trash:
         return print_trash(found, len(matching), queries.database_time(context.engine))
-    return print_runs(found, len(matching))
+    return print_runs(found, len(matching), own)
 
 
 def show(

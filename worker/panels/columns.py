@@ -96,6 +96,27 @@ def evaluate(
     return columns
 
 
+def by_run(
+    engine: Engine, texts: Sequence[str], runs: Sequence[Listed]
+) -> dict[str, dict[str, Any]]:
+    """Of each run, by its id, the values of columns that are expressions or any setting, such as
+    `precision`; None where there is none. Raises BadPanel with one sentence."""
+    if len(texts) > COLUMNS:
+        raise BadPanel(f"A list has at most {COLUMNS} columns of your own, not {len(texts)}.")
+    words = all_defaults().keys() - settings().keys()  # settings that are no numbers
+    expressions = [text for text in texts if text not in words]
+    names = known(engine) if expressions else []
+    for text in expressions:
+        check(text, names)
+    found = evaluate(engine, expressions, runs, [run.id for run in runs])
+    return {
+        run.id: {
+            text: run.config.get(text) if text in words else found[text][place] for text in texts
+        }
+        for place, run in enumerate(runs)
+    }
+
+
 def _value(
     found: Mapping[summaries.Summary, Mapping[str, float]], wanted: summaries.Summary, run: Listed
 ) -> float:

@@ -4,7 +4,7 @@ codes."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -66,23 +66,18 @@ def time_spent(epochs: Sequence[Epoch], qualities: Sequence[Quality]) -> str:
     return f"{shares}" + (f"; beside that {beside}" if beside else "")
 
 
-def print_runs(runs: Sequence[Run], total: int) -> None:
-    """A table of runs, newest first, and how many of all it shows."""
+def print_runs(
+    runs: Sequence[Run], total: int, own: Mapping[str, Mapping[str, Any]] | None = None
+) -> None:
+    """A table of runs, newest first, and how many of all it shows; with columns of one's `own`, by
+    run id, instead of the usual numbers."""
     table = Table("run", "name", "status", box=box.SIMPLE_HEAD)
-    for heading in ("epoch", "G loss", "D loss", "images/s", "trained", "created"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for run in runs:
-        table.add_row(
-            run.id,
-            Text(clean(run.name), overflow="ellipsis", no_wrap=True),
-            status_text(run),
-            f"{run.epoch}/{run.config.get('epochs', '?')}",
-            decimal(run.g_loss),
-            decimal(run.d_loss),
-            rate(run.images_per_second),
-            duration(run.seconds or None),
-            ago((datetime.now(UTC) - run.created_at).total_seconds()),
-        )
+    rows = [own[run.id] if own else _numbers(run) for run in runs]
+    for heading in rows[0] if rows else ():
+        table.add_column(Text(clean(heading)), justify="right", no_wrap=not own)
+    for run, row in zip(runs, rows, strict=True):
+        name = Text(clean(run.name), overflow="ellipsis", no_wrap=True)
+        table.add_row(run.id, name, status_text(run), *map(_cell, row.values()))
     console = make_console()
     if runs:
         console.print(table)
@@ -94,6 +89,25 @@ def print_runs(runs: Sequence[Run], total: int) -> None:
             if not total
             else "No matching runs."
         )
+
+
+def _numbers(run: Run) -> dict[str, str]:
+    return {
+        "epoch": f"{run.epoch}/{run.config.get('epochs', '?')}",
+        "G loss": decimal(run.g_loss),
+        "D loss": decimal(run.d_loss),
+        "images/s": rate(run.images_per_second),
+        "trained": duration(run.seconds or None),
+        "created": ago((datetime.now(UTC) - run.created_at).total_seconds()),
+    }
+
+
+def _cell(value: Any) -> Text:
+    if value is None:
+        return Text("–")
+    if isinstance(value, bool):
+        return Text("on" if value else "off")
+    return Text(f"{value:.6g}" if isinstance(value, float) else clean(str(value)))
 
 
 def print_run(

@@ -47,6 +47,7 @@ def modules(*words: str) -> set[str]:
         (["runs"], QUEUE | ARRAYS, READS),
         (["runs", "--json"], QUEUE | ARRAYS, READS),
         (["runs", "--search", "batch_size>=32 -old"], QUEUE | ARRAYS, READS),
+        (["runs", "--column", "g_loss / epoch"], QUEUE, 870),
         (["show", "latest"], QUEUE | ARRAYS, READS),
         (["show", "latest", "--metric", "d_loss / g_loss"], QUEUE, 870),
         (["show", "latest", "--metrics"], QUEUE, 870),

@@ -115,3 +115,26 @@ def test_stop_a_run_that_trains(make_run: MakeRun, context: Context) -> None:
     stored = queries.get_run(context.engine, run.id)
     assert stored is not None
     assert stored.stop_requested_at is not None
+
+
+def test_columns_of_ones_own_replace_the_usual_numbers(make_run: MakeRun) -> None:
+    make_run("plain", epochs=2)
+    evaluated = make_run("evaluated", epochs=4, quality_every=1, precision="mixed_bfloat16")
+    asked = ("--column", "precision", "--column", "min(fid)", "--column", "seconds / epoch")
+    heading, _, first, second, *_ = ganboard("runs", *asked).stdout.strip().splitlines()
+    assert heading.split()[3:] == ["precision", "min(fid)", "seconds", "/", "epoch"]
+    assert first.split()[3:] == ["mixed_bfloat16", "12", "2"]
+    assert second.split()[3:] == ["float32", "–", "2"]
+    listed, other = document("runs", *asked)
+    assert listed["id"] == evaluated.id
+    values = {"precision": "mixed_bfloat16", "min(fid)": 12.0, "seconds / epoch": 2.0}
+    assert listed["columns"] == values
+    assert other["columns"]["min(fid)"] is None
+    assert "columns" not in document("runs")[0]
+
+
+def test_a_bad_column_is_one_sentence(make_run: MakeRun) -> None:
+    make_run(epochs=1, quality_every=1)
+    assert "Did you mean fid" in refused("runs", "--column", "fidd")
+    assert "'fid.x' is not allowed" in refused("runs", "--column", "fid.x", "--json")
+    assert "no min of g_loss" in refused("runs", "--column", "min(g_loss)")

@@ -42,6 +42,17 @@ def test_expressions_of_summaries_and_settings(context: Context, make_run: MakeR
         columns.check(text, known)
 
 
+def test_columns_of_a_run_are_expressions_or_any_setting(
+    context: Context, make_run: MakeRun
+) -> None:
+    run = make_run("mine", epochs=2, quality_every=1, xla=False)
+    runs = listing.list_all(context.engine)
+    found = columns.by_run(context.engine, ["precision", "epoch * 2", "xla"], runs)
+    assert found == {run.id: {"precision": "float32", "epoch * 2": 4.0, "xla": False}}
+    with pytest.raises(BadPanel, match="at most 12 columns of your own, not 13"):
+        columns.by_run(context.engine, ["epoch"] * 13, runs)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
