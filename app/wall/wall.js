@@ -114,6 +114,7 @@ class Wall {
     const same = JSON.stringify(mark) === JSON.stringify(this.mark);
     if (same && !reveal) return;
     this.mark = mark;
+    this.curve.mark = mark && this.onCurve(); // keys may come faster than frames
     if (mark && reveal) {
       this.view.touched = true;
       this.view.reveal(mark);
