@@ -23,23 +23,13 @@ function ticks(low, high, count) {
   return found;
 }
 
-// a page that scrolls under a resting mouse reports moves as well
-class Pointer {
-  moved({ screenX, screenY }) {
-    const moved = screenX !== this.x || screenY !== this.y;
-    [this.x, this.y] = [screenX, screenY];
-    return moved;
-  }
-}
-
 class Curve {
   constructor(canvas, pick) {
     this.canvas = canvas;
-    this.pointer = new Pointer();
     this.pick = pick; // called with the place of a run and of its point, or null
     this.runs = [];
     this.mark = null;
-    canvas.addEventListener("pointermove", (event) => this.pointer.moved(event) && this.look(event));
+    canvas.addEventListener("pointermove", (event) => this.look(event));
     canvas.addEventListener("pointerdown", (event) => this.look(event));
     canvas.addEventListener("pointerleave", () => this.pick(null));
     canvas.addEventListener("blur", () => this.pick(null));

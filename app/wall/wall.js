@@ -12,7 +12,6 @@ class Wall {
     this.canvas = this.find(".tiles");
     this.said = this.find("output");
     this.mark = null; // { run, latent or null, column }
-    this.pointer = new Pointer();
     this.pointers = new Map();
     this.waiting = false;
     this.latent = new Latent(this.find("dialog"));
@@ -199,7 +198,7 @@ class Wall {
     const here = { x: event.offsetX, y: event.offsetY };
     const before = this.pointers.get(event.pointerId);
     if (!before) {
-      if (event.pointerType === "mouse" && this.pointer.moved(event)) this.choose(this.view.tile(here.x, here.y));
+      if (event.pointerType === "mouse") this.choose(this.view.tile(here.x, here.y));
       return;
     }
     const [dx, dy] = [here.x - before.x, here.y - before.y];
