@@ -19,7 +19,7 @@ COMMAND_LINE = {
     "up": ["--port", "--address", "--workers", "--no-starter"],
     "run": ["--preset", "--set", "--name", "--follow", "--settings", "--json"],
     "train": ["--preset", "--set", "--name", "--follow", "--settings", "--json"],
-    "runs": ["--status", "--search", "--archived", "--trash", "--limit", "--json"],
+    "runs": ["--status", "--search", "--archived", "--trash", "--column", "--limit", "--json"],
     "show": ["RUN", "--metric", "--over", "--metrics", "--json"],
     "explain": ["RUN", "--json"],
     "stop": ["RUN", "--json"],
