@@ -189,7 +189,7 @@ STATUS = {
         "Stopped",
         ":material/stop:",
         "orange",
-        "Stopped on request; can be resumed from the latest checkpoint.",
+        "Stopped before its last epoch; can be resumed from the latest checkpoint.",
     ),
     "pruned": StatusStyle(
         "Pruned",

@@ -8,7 +8,7 @@ import streamlit as st
 
 from ganboard.app import navigation, shortcuts
 from ganboard.app.compare import overlay
-from ganboard.app.run import actions
+from ganboard.app.run import actions, origin
 from ganboard.app.run.actions import SELECTED
 from ganboard.app.run.requested import evaluation
 from ganboard.app.runs import filters, keys, latest, listing, saved_views
@@ -16,9 +16,7 @@ from ganboard.app.runs import table as runs_table
 from ganboard.app.runs import trash as trash_actions
 from ganboard.app.runs.listing import ACTIVE, TRASH, Choice
 from ganboard.app.theme import style
-from ganboard.db.claims import records
 from ganboard.db.runs import queries, trash
-from ganboard.db.searches import searches
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
@@ -56,7 +54,8 @@ def render() -> None:
     st.session_state[SELECTED] = [run_id for run_id in before if run_id in current]
     if key := shortcuts.taken():
         keys.apply(key, list(current))
-    _purpose(context, choice)
+    if sweep := SWEEP.search(choice.search):
+        origin.link(context, sweep[1], length=70)
     if stored and choice.place != TRASH:
         with card:
             st.fragment(latest.card, run_every=seconds)(context)
@@ -74,25 +73,6 @@ def render() -> None:
             overlay.show(context, selected, seconds)
     # last: a part above that draws the page anew would swallow the words
     actions.report_outcome(outcome)
-
-
-def _purpose(context: Context, choice: Choice) -> None:
-    """The way to the search or the claim whose runs are listed."""
-    named = SWEEP.search(choice.search)
-    if not named:
-        return
-    if search := searches.get(context.engine, named[1]):
-        page, param, label = navigation.SEARCHES_PAGE, "search", f"Search {search.name}"
-    elif claim := records.get(context.engine, named[1]):
-        page, param, label = navigation.CLAIMS_PAGE, "claim", f"Claim: {claim.statement}"
-    else:
-        return
-    st.page_link(
-        page,
-        label=formatting.escape(formatting.shorten(label, 70)),
-        icon=navigation.PAGES[page][1],
-        query_params={param: named[1]},
-    )
 
 
 def _table(context: Context, choice: Choice, training: bool, states: list[str]) -> None:

@@ -10,14 +10,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ganboard.app import navigation
-from ganboard.app.run import buttons, script
+from ganboard.app.run import buttons, origin, script
 from ganboard.app.run.status import activity, alert, is_silent, progress
 from ganboard.app.theme import style
 from ganboard.db import heartbeats
-from ganboard.db.claims import records
 from ganboard.db.models import WAITING, Run
 from ganboard.db.runs import holders, queries, runtime_estimation
-from ganboard.db.searches import searches
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
@@ -146,37 +144,14 @@ def _lines(
             width="content",
             help="Submission time, worker, number of attempts and run id.",
         )
-        _purpose(context, run)
+        if run.sweep:
+            origin.link(context, run.sweep, length=28)
         st.page_link(
             navigation.RUN_PAGE,
             label=link.label,
             icon=link.icon,
             query_params={"run": link.run},
             help=link.help,
-            width="content",
-        )
-
-
-def _purpose(context: Context, run: Run) -> None:
-    """The way to the search or the claim that submitted the run."""
-    if not run.sweep:
-        return
-    if search := searches.get(context.engine, run.sweep):
-        st.page_link(
-            navigation.SEARCHES_PAGE,
-            label="Search",
-            icon=navigation.PAGES[navigation.SEARCHES_PAGE][1],
-            query_params={"search": search.id},
-            help=formatting.escape(f"This run is a trial of the search {search.name}"),
-            width="content",
-        )
-    elif claim := records.get(context.engine, run.sweep):
-        st.page_link(
-            navigation.CLAIMS_PAGE,
-            label="Claim",
-            icon=navigation.PAGES[navigation.CLAIMS_PAGE][1],
-            query_params={"claim": claim.id},
-            help=formatting.escape(f"This run is evidence of a claim: {claim.statement}"),
             width="content",
         )
 

@@ -10,7 +10,6 @@ import streamlit as st
 
 from ganboard.app import auth, errors
 from ganboard.app.system import alert_dialogs
-from ganboard.db import heartbeats
 from ganboard.db.alerts import channels, deliveries, rules
 from ganboard.db.models import AlertChannel, AlertRule
 from ganboard.db.runs import queries
@@ -20,10 +19,6 @@ from ganboard.worker.context import Context
 
 TICK_SECONDS = 5.0
 DELIVERIES = 20
-SENDER = (
-    "No process sends alerts. `ganboard up` starts one once there is a channel; elsewhere run"
-    " `ganboard alerts send`."
-)
 
 
 def show(context: Context) -> None:
@@ -129,8 +124,6 @@ def _test(context: Context, one: AlertChannel) -> None:
 
 
 def _deliveries(context: Context, names: dict[str, str]) -> None:
-    if not any(one.alive for one in heartbeats.alert_senders(context.engine)):
-        errors.report(SENDER, "warning")
     newest = deliveries.latest(context.engine, limit=DELIVERIES)
     if not newest:
         st.caption("Nothing has been sent yet.")
