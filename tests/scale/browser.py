@@ -1,8 +1,10 @@
-"""Many tabs of a real browser on one server, all live at once."""
+"""A real browser on the server: how long a click takes to its first chart, and many tabs live at
+once."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from playwright.sync_api import Page, sync_playwright
@@ -16,8 +18,11 @@ SWITCHES = (
 # of app.errors.show, and of Streamlit
 FAILED = ("This page failed", "is unavailable", "Connection error")
 TITLE = "[data-testid=stHeading] h1"
+CHART = ".live-plotly .main-svg"
+MARK = "chart => document.querySelectorAll(chart).forEach(one => (one.dataset.old = 1))"
+QUIET = "[data-testid=stApp][data-test-script-state=notRunning]"
 WATCHED_SECONDS = 30.0
-PATIENCE = 300_000  # milliseconds: twenty tabs that open at once share the cores
+PATIENCE = 120_000  # milliseconds: twenty tabs that open at once share the cores
 
 
 @dataclass
@@ -66,6 +71,65 @@ def live_tabs(url: str, tabs: int, addresses: list[str], seconds: float = WATCHE
             ]
         browser.close()
     return shown
+
+
+def first_charts(url: str, repeats: int) -> dict[str, list[float]]:
+    """Seconds from a click, or a key, to the first chart that is drawn. Each time in a browser that
+    has seen only the page on which is clicked."""
+    found: dict[str, list[float]] = {name: [] for name in WAYS}
+    with sync_playwright() as playwright:
+        path = chromium.find()
+        assert path, chromium.REMEDY
+        browser = playwright.chromium.launch(executable_path=path, args=SWITCHES.split())
+        for _ in range(repeats):
+            for name, (address, prepare, act) in WAYS.items():
+                page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+                page.goto(f"{url}/{address}")
+                _quiet(page)
+                prepare(page)
+                page.evaluate(MARK, CHART)
+                began = time.perf_counter()
+                act(page)
+                page.locator(f"{CHART}:not([data-old])").first.wait_for(timeout=PATIENCE)
+                found[name].append(time.perf_counter() - began)
+                page.context.close()
+        browser.close()
+    return found
+
+
+def _quiet(page: Page) -> None:
+    """Until the page stands, and has loaded what the next one will need."""
+    page.locator(TITLE).first.wait_for(timeout=PATIENCE)
+    page.locator(QUIET).wait_for(timeout=PATIENCE)
+    page.wait_for_load_state("networkidle")
+
+
+def _select_two(page: Page) -> None:
+    for selected in ("1 run", "2 runs"):
+        before = page.url
+        while page.url == before:  # the page may be there before its shortcuts
+            page.keyboard.press("j")
+            page.wait_for_timeout(500)
+        _quiet(page)
+        page.keyboard.press("x")
+        page.get_by_text(f"{selected} selected").wait_for(timeout=PATIENCE)
+        _quiet(page)
+
+
+# where the click is made, what comes before it, and the click
+WAYS: dict[str, tuple[str, Callable[[Page], None], Callable[[Page], None]]] = {
+    "Run": (
+        "run",
+        lambda page: None,
+        lambda page: page.get_by_role("link", name="Finished").first.click(),
+    ),
+    "Compare": ("", _select_two, lambda page: page.keyboard.press("c")),
+    "Quality per second": (
+        "",
+        lambda page: None,
+        lambda page: page.get_by_role("link", name="Quality per second").first.click(),
+    ),
+}
 
 
 def _listen(page: Page, shown: Shown) -> None:

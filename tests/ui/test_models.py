@@ -5,44 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from ganboard.db import requests, versions
-from ganboard.db.models import INFERENCE, ModelVersion, Run
-from ganboard.gan.generation import package
-from ganboard.gan.generation.package import Manifest
+from ganboard.db.models import INFERENCE, Run
 from ganboard.worker.context import Context
-from tests.factories import make_worker, png
-from tests.registered import DCGAN, config
+from tests.factories import make_worker
 from tests.ui.pages import button, checked, open_page, words
 from tests.ui.pictures import captions
+from tests.versions import add_version
 
 MakeRun = Callable[..., Run]
-QUANTIZED = {"percent_worse": 2.4, "psnr": 62.5, "fid": 4.3, "fid_full": 4.2}
-
-
-def stored(
-    context: Context, parent: ModelVersion | None = None, run_id: str = "abcdefghjk"
-) -> ModelVersion:
-    version = ModelVersion(
-        name="digits", model="dcgan", variant="int8" if parent else "float32",
-        parent_id=parent and parent.id, run_id=run_id, attempt=1, epoch=3, step=12, digest="",
-        size=0, version=0, quality=QUANTIZED if parent else {},
-    )  # fmt: skip
-    manifest = Manifest(
-        **version.model_dump(
-            include={
-                "id", "name", "variant", "parent_id", "run_id", "attempt", "epoch", "step",
-                "quality",
-            }
-        ),
-        config=config(DCGAN).model_dump(mode="json"), signature={}, checkpoint="c" * 64, data=None,
-        versions={"keras": "3.15"}, commit=None,
-    )  # fmt: skip
-    folder = context.settings.model_dir(version.id)
-    version.digest, version.size = package.write(folder, manifest, {"kernel": np.zeros(3)}, png(1))
-    return versions.add(context.engine, version)
 
 
 def pictures(at: AppTest) -> list[str]:
@@ -61,8 +34,8 @@ def test_without_models_it_leads_to_runs(context: Context, make_run: MakeRun) ->
 
 
 def test_versions_with_pictures_quality_and_lineage(context: Context) -> None:
-    full = stored(context)
-    quantized = stored(context, full)
+    full = add_version(context)
+    quantized = add_version(context, full)
     versions.alias(context.engine, full, "production")
     at = open_page("models", model=quantized.id)
     table = at.dataframe[0].value
@@ -84,7 +57,7 @@ def test_versions_with_pictures_quality_and_lineage(context: Context) -> None:
 
 
 def test_what_cannot_be_done_says_why(context: Context) -> None:
-    stored(context, stored(context))
+    add_version(context, add_version(context))
     at = open_page("models")
     off = {one.label: one.help for one in at.button if one.disabled}
     assert off["Run"] == "Its run was deleted."
@@ -94,7 +67,7 @@ def test_what_cannot_be_done_says_why(context: Context) -> None:
 
 def test_a_version_is_quantized_on_request(context: Context, make_run: MakeRun) -> None:
     make_worker(context, "inference", kind=INFERENCE)
-    version = stored(context, run_id=make_run().id)
+    version = add_version(context, run_id=make_run().id)
     at = open_page("models")
     at.radio[0].set_value("float16")
     at = checked(button(at, "Quantize").click().run())
@@ -110,7 +83,7 @@ def test_a_version_is_quantized_on_request(context: Context, make_run: MakeRun) 
 
 
 def test_an_alias_is_set_and_a_bad_one_refused(context: Context) -> None:
-    version = stored(context)
+    version = add_version(context)
     at = open_page("models")
     at.text_input[0].set_value("production")
     at = checked(button(at, "Set alias").click().run())
@@ -122,7 +95,7 @@ def test_an_alias_is_set_and_a_bad_one_refused(context: Context) -> None:
 
 
 def test_a_version_is_deleted(context: Context) -> None:
-    version = stored(context)
+    version = add_version(context)
     versions.alias(context.engine, version, "production")
     at = open_page("models")
     assert "Its aliases go with it: production." in words(at)
@@ -133,6 +106,6 @@ def test_a_version_is_deleted(context: Context) -> None:
 
 
 def test_a_damaged_version_is_said_so(context: Context) -> None:
-    version = stored(context)
+    version = add_version(context)
     (context.settings.model_dir(version.id) / "manifest.json").write_text("{}")
     assert "manifest.json is not the one that was registered" in words(open_page("models"))

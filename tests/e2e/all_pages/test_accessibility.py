@@ -15,7 +15,8 @@ from playwright.sync_api import Page, Route
 
 from ganboard.db.models import Run
 from ganboard.worker.context import Context
-from tests.e2e.sights import furnish, walk
+from tests.e2e.furniture import furnish
+from tests.e2e.sights import settled, walk
 
 BAD = ("serious", "critical")
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -23,6 +24,7 @@ _THEME = tomllib.loads(
     (Path(__file__).parents[3] / "app" / "web" / ".streamlit" / "config.toml").read_text()
 )["theme"]
 PRIMARY = {scheme: _THEME[scheme]["primaryColor"] for scheme in SCHEMES}
+Action = Callable[[Page], None]
 SECONDS = 5.0  # until colours have changed and what is drawn stands
 
 
@@ -91,6 +93,66 @@ def test_no_serious_violation_no_error_no_foreign_request(
     assert not bad, "\n".join(bad)
     assert left == []
     assert complaints == []
+
+
+def _click(name: str, role: Literal["button", "radio", "link"] = "button") -> Action:
+    return lambda page: page.get_by_role(role, name=name, exact=True).first.click()
+
+
+def _press(*keys: str) -> Action:
+    def act(page: Page) -> None:
+        for key in keys:
+            page.keyboard.press(key)
+
+    return act
+
+
+# what a person opens on a page: dialogs, lists, forms, and pages of runs in every state
+STATES: dict[str, tuple[str, Action | None]] = {
+    "shortcuts": ("", _press("?")),
+    "commands": ("", _press("Control+k")),
+    "columns": ("", _click("Columns")),
+    "selected": ("", _press("j", "x", "j", "x")),
+    "invalid search": ("?q=fid%3C", None),
+    "trash": ("?list=trash", None),
+    "all presets": ("launch", _click("More")),
+    "sweep": ("launch?preset=tiny", _click("Sweep", "radio")),
+    "fork": ("run?run={ended}&view=Losses", None),
+    "panel": ("run?run={ended}&view=Panels", _click("Add a panel")),
+    "download": ("run?run={ended}", _click("Download")),
+    "training": ("run?run={training}", None),
+    "waiting": ("run?run={waiting}", None),
+    "failed": ("run?run={failed}&view=Explain", None),
+    "unknown run": ("run?run=abcdefghjk", None),
+    "unknown page": ("nowhere", None),
+    "claim": ("claims", _click("State a claim")),
+    "delete claim": ("claims", _click("Delete")),
+    "delete search": ("searches", _click("Delete")),
+    "alias": ("models", _click("Alias")),
+    "channel": ("system", _click("Add channel")),
+    "rule": ("system", _click("Add rule")),
+    "notifications": ("", _click("Alerts")),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+def test_no_serious_violation_in_what_a_person_opens(
+    context: Context, make_run: Callable[..., Run], server: str, page: Page
+) -> None:
+    ended, _, training, waiting, failed = (run.id for run in furnish(context, make_run))
+    bad = []
+    for name, (address, act) in STATES.items():
+        path = address.format(ended=ended, training=training, waiting=waiting, failed=failed)
+        page.goto(f"{server}/{path}")
+        settled(page)
+        if act is not None:
+            act(page)
+            settled(page)
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            bad += [f"{name}, {scheme}: {violation}" for violation in steady(page)]
+    assert not bad, "\n".join(bad)
 
 
 def test_the_check_finds_what_it_looks_for(page: Page) -> None:

@@ -15,7 +15,7 @@ from sqlalchemy.engine import make_url
 
 from ganboard.db.models import Run
 from ganboard.worker.context import Context, open_context
-from tests.e2e.sights import furnish
+from tests.e2e.furniture import furnish
 
 SERVER = os.environ.get("GANBOARD_TEST_POSTGRES_URL")
 PATIENCE = 60_000  # milliseconds

@@ -12,7 +12,8 @@ from playwright.sync_api import Page, expect
 from ganboard.app.web.security_headers import HEADERS, POLICY
 from ganboard.db.models import Run
 from ganboard.worker.context import Context
-from tests.e2e.sights import furnish, walk
+from tests.e2e.furniture import furnish
+from tests.e2e.sights import walk
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from ganboard.db.models import Run
 from ganboard.db.runs import queries
 from ganboard.worker.context import Context
-from tests.e2e.sights import furnish
+from tests.e2e.furniture import furnish
 from tests.e2e.until import until
 from tests.scale.measure import Trainer
 

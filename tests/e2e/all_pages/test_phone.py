@@ -1,5 +1,5 @@
-"""Every page fits a phone and a small laptop, light and dark. With SCREENSHOTS=FOLDER each is kept
-there as a picture."""
+"""Every page fits a phone, a laptop and a large screen, light and dark. With SCREENSHOTS=FOLDER
+each is kept there as a picture."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from playwright.sync_api import Page
 
 from ganboard.db.models import Run
 from ganboard.worker.context import Context
-from tests.e2e.sights import VIEWPORTS, furnish, walk
+from tests.e2e.furniture import furnish
+from tests.e2e.sights import VIEWPORTS, settled, walk
 
 # nothing may be wider than the screen but what scrolls in itself
 TOO_WIDE = """() => {
@@ -29,16 +30,18 @@ TOO_WIDE = """() => {
 
 @pytest.mark.thorough
 @pytest.mark.slow
-@pytest.mark.parametrize("size", ["phone", pytest.param("desktop", marks=pytest.mark.thorough)])
 def test_nothing_is_wider_than_the_screen(
-    context: Context, make_run: Callable[..., Run], server: str, page: Page, size: str
+    context: Context, make_run: Callable[..., Run], server: str, page: Page
 ) -> None:
-    page.set_viewport_size(VIEWPORTS[size])  # type: ignore[arg-type]
     wide: dict[str, list[str]] = {}
     for name in walk(page, server, furnish(context, make_run)):
-        if found := page.evaluate(TOO_WIDE):
-            wide[name] = found
-        _keep(page, f"{name}_{size}")
+        for size, viewport in VIEWPORTS.items():
+            page.set_viewport_size(viewport)  # type: ignore[arg-type]
+            settled(page)
+            page.wait_for_timeout(300)  # what is laid out anew
+            if found := page.evaluate(TOO_WIDE):
+                wide[f"{name}, {size}"] = found
+            _keep(page, f"{name}_{size}")
     assert not wide
 
 
