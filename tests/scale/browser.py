@@ -104,31 +104,37 @@ def _quiet(page: Page) -> None:
     page.wait_for_load_state("networkidle")
 
 
+def _choose(page: Page) -> None:
+    """The next row of the list of runs, by keyboard."""
+    before = page.url
+    while page.url == before:  # the page may be there before its shortcuts
+        page.keyboard.press("j")
+        page.wait_for_timeout(500)
+    _quiet(page)
+
+
 def _select_two(page: Page) -> None:
     for selected in ("1 run", "2 runs"):
-        before = page.url
-        while page.url == before:  # the page may be there before its shortcuts
-            page.keyboard.press("j")
-            page.wait_for_timeout(500)
-        _quiet(page)
+        _choose(page)
         page.keyboard.press("x")
         page.get_by_text(f"{selected} selected").wait_for(timeout=PATIENCE)
         _quiet(page)
 
 
+def _nothing(page: Page) -> None:
+    pass
+
+
+def _frontier(page: Page) -> None:
+    page.get_by_role("link", name="Quality per second").first.click()
+
+
+FINISHED = "?q=status%3Afinished"
 # where the click is made, what comes before it, and the click
 WAYS: dict[str, tuple[str, Callable[[Page], None], Callable[[Page], None]]] = {
-    "Run": (
-        "run",
-        lambda page: None,
-        lambda page: page.get_by_role("link", name="Finished").first.click(),
-    ),
-    "Compare": ("", _select_two, lambda page: page.keyboard.press("c")),
-    "Quality per second": (
-        "",
-        lambda page: None,
-        lambda page: page.get_by_role("link", name="Quality per second").first.click(),
-    ),
+    "Run": (FINISHED, _choose, lambda page: page.keyboard.press("Enter")),
+    "Compare": (FINISHED, _select_two, lambda page: page.keyboard.press("c")),
+    "Quality per second": ("", _nothing, _frontier),
 }
 
 

@@ -18,10 +18,10 @@ import math
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import nctdtr, ndtr, ndtri
 
 from ganboard.worker.claims.limits import FIRST_LOOK, MAX_PAIRS
 
@@ -47,7 +47,8 @@ class Interval:
 def spent(share: float, alpha: float) -> float:
     """The error that may be spent after this share of the planned pairs, two-sided:
     2 - 2 Φ(z / √share) with z = Φ⁻¹(1 - α/2); Lan and DeMets (1983), α₁*."""
-    return float(2 * ndtr(-ndtri(1 - alpha / 2) / math.sqrt(share)))
+    z = NormalDist().inv_cdf(1 - alpha / 2)
+    return math.erfc(z / math.sqrt(2 * share))  # 2 Φ(-x) = erfc(x / √2)
 
 
 @lru_cache(maxsize=256)
@@ -103,6 +104,8 @@ def power(
     limit at the distance d with probability 1 - F(c; n - 1, d √n / s), F the noncentral t
     distribution (Julious, Sample Sizes for Clinical Trials, 2010); earlier ones add to that.
     """
+    from scipy.special import nctdtr  # 25 MB, which a page of verdicts need not hold
+
     edges = [edge for edge in (low, high) if math.isfinite(edge)]
     distances = [abs(edge - mean) for edge in edges]
     if not low < mean < high:

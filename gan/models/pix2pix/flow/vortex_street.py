@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.signal import hilbert
-from scipy.signal.windows import hann
 
 from ganboard.gan.models.pix2pix.flow.lattice import Field, Flow
 from ganboard.gan.models.pix2pix.flow.obstacle import FlowError, Mask, Obstacle
@@ -69,6 +67,8 @@ def strouhal(signal: Signal, dt: float, D: float, U: float, share: float = TAIL)
     Hann window, 8 times zero padding. None where there is no street to measure: fewer than 3
     periods, or an amplitude below 0.01 U.
     """
+    from scipy.signal.windows import hann  # 60 MB, which a web process need not hold
+
     tail = _tail(_finite(signal), share)
     if len(tail) < 2 * MIN_PERIODS:
         return None
@@ -95,6 +95,8 @@ def williamson(reynolds: float) -> float | None:
 def envelope(signal: Signal) -> Signal:
     """Amplitude [T] of an oscillation [T] about its mean: the modulus of the analytic signal (Gabor
     1946)."""
+    from scipy.signal import hilbert  # as in `strouhal`
+
     signal = _finite(signal)
     # Zeros behind it, since the transform is periodic: a street that is cut off must not ring at
     # its beginning.
