@@ -28,8 +28,10 @@ Curve = Literal["Generator loss", "Discriminator loss", "Quality"]
 CURVES: tuple[Curve, ...] = ("Generator loss", "Discriminator loss", "Quality")
 NETS = {"Generator loss": "g", "Discriminator loss": "d"}
 KEY = "runs_overlay"
-# beside the table where there is room, else below it; the table stays the element that it was
+# beside the table where there is room, else below it; the table stays the element that it was.
+# Above it is room for its tools, which would cover the buttons of the selected runs.
 STYLE = f"""
+.st-key-runs_body {{ padding-top: 1.8rem; }}
 @media (min-width: 1100px) {{
   .st-key-runs_body:has(.st-key-{KEY}) {{
     display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); column-gap: 1.25rem;

@@ -33,18 +33,18 @@ HELP = f"""
   text-underline-offset: .25em;
 }}
 """
-# while there are toasts, the page gives up the strip that they stand in
+# Toasts stand in a strip of their own below the page, which is lower by as much. With
+# `body:has(...)` the browser would style the page anew for each label that Plotly measures, 0.2 s
+# for a chart.
 TOASTS = """
+body { display: flex; flex-direction: column; height: 100dvh; }
+#root { flex: 1; min-height: 0; position: relative; contain: layout; }
 [data-testid="stToastContainer"] {
-  top: auto !important; bottom: .5rem; left: 0; right: 0; height: 4rem; margin: 0 1rem;
-  overflow: hidden; pointer-events: none;
+  position: static; height: auto; margin: 0 1rem; overflow: hidden; pointer-events: none;
 }
-[data-testid="stToastContainer"] > ol { flex-direction: row-reverse; gap: .5rem; height: 100%; }
+[data-testid="stToastContainer"] > ol { flex-direction: row-reverse; gap: .5rem; width: 100%; }
 [data-testid="stToastContainer"] [data-testid="stToast"] {
-  margin: 0; height: 4rem; overflow: auto; pointer-events: auto;
-}
-body:has([data-testid="stToast"]) [data-testid="stMain"] {
-  height: calc(100% - 5rem); flex: none;
+  margin: .5rem 0; height: 4rem; overflow: auto; pointer-events: auto;
 }
 """
 # the plan with its button stays beside the form, on a phone the button below it
@@ -60,7 +60,6 @@ LAUNCH_PLAN = """
     background: light-dark(#ffffff, #10151c);
     border-top: 1px solid light-dark(#dfe4ea, #2b3642);
   }
-  body:has([data-testid="stToast"]) .st-key-launch_bar { bottom: 5rem; }
   [data-testid="stMainBlockContainer"] { padding-bottom: 5rem; }
 }
 """

@@ -70,11 +70,12 @@ def scatter(
         meta={"picture": PICTURE},
     )
     hover = f"%{{text}}<br>{plain(y)} %{{y:.4g}} · %{{x:,.4~r}}{unit}<extra></extra>"
+    dots = points[points["best"]]
     # all in one way: what is drawn with WebGL covers what is not
-    add = plot.add_scattergl if len(points) > MAX_SVG else plot.add_scatter
+    drawn = len(points if courses else dots)
+    add = plot.add_scattergl if drawn > MAX_SVG else plot.add_scatter
     if courses:
         _courses(add, points)
-    dots = points[points["best"]]
     size, opacity = next(look for count, look in DOTS.items() if len(dots) <= count)
     for place, group in enumerate(groups or ("",)):  # Plotly selects by uid: no words of a person
         own = dots[dots["group"] == group] if groups else dots
