@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from urllib.request import urlopen
 
 import psutil
 
+from ganboard.worker.supervisor.web import COMMAND
 from tests.polling import wait_until
 from tests.up import free_port
 
@@ -39,7 +39,7 @@ class Web:
 def web_server(log: Path) -> Iterator[Web]:
     """Start it, wait until it answers, and end it; what it prints goes into `log`."""
     url = f"http://127.0.0.1:{free_port()}"
-    command = [sys.executable, "-m", "ganboard.app.web.serve", "--port", url.rpartition(":")[2]]
+    command = [*COMMAND, "--port", url.rpartition(":")[2]]
     with (
         log.open("wb") as output,
         subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT) as process,
