@@ -77,9 +77,11 @@ def _metrics(found: Progress) -> None:
     states = found.states
     hours = found.search.hours
     with st.grid(min_column_width=130, gap="small"):
+        timed = found.objective.kind == "seconds"
+        best = None if found.best is None else found.best[1]
         st.metric(
-            found.objective.label if found.objective.kind != "seconds" else "Best time to target",
-            "–" if found.best is None else formatting.decimal(found.best[1], 2),
+            "Best time to target" if timed else found.objective.label,
+            formatting.duration(best) if timed else formatting.decimal(best, 2),
             help="Pruned and failed runs have no result, nor stopped ones that missed the target",
         )
         st.metric("Finished", formatting.integer(found.finished))

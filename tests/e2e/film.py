@@ -24,10 +24,11 @@ from playwright.sync_api import Page, expect, sync_playwright
 from tests import chromium
 from tests.e2e.sights import settled
 
-VIEWPORT = {"width": 1280, "height": 800}
-SIZE = (960, 600)
+VIEWPORT = {"width": 1280, "height": 960}
+SIZE = (960, 720)
 STRIP = 44  # pixels below a frame, for the words
-COLOURS = 96
+COLOURS = 160
+PRESET = DATASET = "mnist"
 LIMIT = 8 * 10**6  # bytes
 PLOT = ".live-plotly .main-svg"
 PATIENCE = 120_000  # milliseconds
@@ -81,27 +82,36 @@ def journey(film: Film, url: str) -> None:
     page.get_by_role("button", name="Launch a run").click()
     expect(page.get_by_role("heading", name="Launch")).to_be_visible(timeout=PATIENCE)
     film.scene("A preset, or settings of your own; how long it takes is said before the start")
-    page.get_by_role("button", name="Use mnist").click()
+    page.get_by_role("button", name=f"Use {PRESET}").click()
     film.scene("The preset mnist: legible digits in minutes, on two cores", 3.0)
     page.get_by_role("button", name="Launch", exact=True).click()
     expect(page.get_by_role("tab", name="Images")).to_be_visible(timeout=PATIENCE)
     training(film, url)
+    player(film)
     for tab, words in (
+        ("Latent wall", "The wall: each row the same noise, each column an epoch"),
         ("Quality", "FID and more after every few epochs, beside that of real images"),
         ("Timings", "Where the seconds of each epoch went"),
         ("Explain", "What happened in this run, and which setting would change it"),
     ):
         page.get_by_role("tab", name=tab).click()
         film.scene(words, 4.5)
-    stored = finished(url)
+    stored = finished(url, preset=PRESET)
     page.goto(f"{url}/compare?runs={','.join(stored[:4])}")
     expect(page.locator(PLOT).first).to_be_visible(timeout=PATIENCE)
     film.scene("Stored runs side by side: what each choice gained, in words and in curves", 6.0)
     page.get_by_role("tab", name="Images").click()
     film.scene("The same noise in every run, epoch by epoch", 5.0)
-    page.goto(f"{url}/frontier")
+    page.goto(f"{url}/frontier?data={DATASET}")
     expect(page.locator(PLOT).first).to_be_visible(timeout=PATIENCE)
     film.scene("What quality costs: every evaluation of every run, and the front", 5.0)
+    for address, words in (
+        ("searches", "A search for good settings within a budget of runs"),
+        ("claims", "A claim, tested with pairs of runs until the interval decides"),
+    ):
+        page.goto(f"{url}/{address}")
+        expect(page.locator(PLOT).first).to_be_visible(timeout=PATIENCE)
+        film.scene(words, 5.0)
     page.goto(f"{url}/playground?run={stored[0]}")
     expect(page.locator(".picture").nth(15)).to_be_visible(timeout=PATIENCE)
     film.scene("New images from any stored generator", 5.0)
@@ -123,6 +133,15 @@ def training(film: Film, url: str) -> None:
     film.scene("Finished: the images of the last epoch beside real ones", 4.0)
 
 
+def player(film: Film) -> None:
+    """The images of all epochs, from the first one on."""
+    slider = film.page.get_by_role("slider").first
+    slider.press("Home")
+    for _ in range(int(slider.get_attribute("max") or 0) + 1):
+        film.scene("The same noise, epoch by epoch", 1.5)
+        slider.press("ArrowRight")
+
+
 def stored_runs(url: str) -> list[dict[str, str]]:
     """Newest first."""
     with urllib.request.urlopen(f"{url}/api/runs") as answer:
@@ -130,8 +149,13 @@ def stored_runs(url: str) -> list[dict[str, str]]:
     return found
 
 
-def finished(url: str) -> list[str]:
-    return [run["id"] for run in stored_runs(url) if run["status"] == "finished"]
+def finished(url: str, preset: str = "") -> list[str]:
+    """Of this preset, or of all where it is empty."""
+    return [
+        run["id"]
+        for run in stored_runs(url)
+        if run["status"] == "finished" and preset in ("", run["preset"])
+    ]
 
 
 def main(url: str, path: str) -> None:

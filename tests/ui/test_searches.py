@@ -125,7 +125,7 @@ def test_a_run_that_was_stopped_at_the_target_has_a_result(context: Context) -> 
     assert table["Remark"].tolist() == ["", "Never started"]
     metrics = {metric.label: metric.value for metric in at.metric}
     assert (metrics["Finished"], metrics["Failed or stopped"]) == ("1", "1")
-    assert float(metrics["Best time to target"]) == 4.0
+    assert metrics["Best time to target"] == "4.0 s"
 
 
 def test_a_stop_that_comes_too_late_is_said(context: Context) -> None:
