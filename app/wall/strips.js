@@ -57,6 +57,10 @@ class Strips {
     }
   }
 
+  get busy() {
+    return this.loading.size + this.queue.length > 0;
+  }
+
   pump() {
     while (this.loading.size < AT_ONCE && this.queue.length) {
       const { key, url } = this.queue.shift();

@@ -97,6 +97,7 @@ class Wall {
         border: of("--st-border-color"), ground: of("--st-background-color"), strong: of("--st-primary-color"),
       };
       this.view.draw(this.mark, look);
+      this.canvas.ariaBusy = this.strips.busy;
       this.canvas.classList.toggle("whole", this.view.whole);
       if (this.data.metric) this.curve.draw(this.mark && this.onCurve(), look);
     });

@@ -34,10 +34,13 @@ OF_COLOURS = ("Images", "Latent wall")
 
 def main(url: str, folder: Path, only: list[str], run: str, colour: str) -> None:
     with urllib.request.urlopen(f"{url}/api/runs?status=finished") as answer:
-        finished = [run["id"] for run in json.load(answer)]
+        found = json.load(answer)
+    finished = [run["id"] for run in found]
     assert only or len(finished) >= 2, "at least two finished runs are needed"
     shown = run or next(iter(finished), "")
-    compared = [shown, *(one for one in finished if one not in (shown, colour))][:3]
+    data = {run["id"]: run["config"].get("dataset") for run in found}
+    alike = [one for one in finished if one != shown and data[one] == data.get(shown)]
+    compared = [shown, *alike[-3:]]
     sights = {
         "runs": "", "launch": "launch", "run": f"run?run={shown}",
         "compare": f"compare?runs={','.join(compared)}", "frontier": "frontier",
@@ -84,6 +87,7 @@ def _list(folder: Path, names: list[str]) -> None:
 
 def _shoot(page: Page, path: Path) -> None:
     """Once every image that can be seen is loaded."""
+    expect(page.locator("canvas[aria-busy=true]")).to_have_count(0, timeout=60_000)
     until(
         page,
         "() => [...document.images].every(i => !i.offsetParent || (i.complete && i.naturalWidth))",
