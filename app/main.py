@@ -42,7 +42,7 @@ def navigate() -> None:
     with errors.sentences(retry=True):
         context = navigation.context()
         actions.leave_deleted()
-        style.apply(COMPACT + style.DANGER + style.HELP + style.TOASTS)
+        style.apply(COMPACT + style.DANGER + style.HELP + style.CHOSEN + style.TOASTS)
         help_icons.install()
         shortcuts.handle(context, page.url_path)
         alerts.show()

@@ -33,6 +33,12 @@ HELP = f"""
   text-underline-offset: .25em;
 }}
 """
+# Streamlit darkens the ground of a chosen option below the pointer, until its word cannot be read
+CHOSEN = """
+[data-variant]:is([aria-checked="true"], [aria-pressed="true"]):hover {
+  background: light-dark(#e9f0fa, #111a28) !important;
+}
+"""
 # Toasts stand in a strip of their own below the page, which is lower by as much. With
 # `body:has(...)` the browser would style the page anew for each label that Plotly measures, 0.2 s
 # for a chart.

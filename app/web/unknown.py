@@ -30,6 +30,7 @@ _PAGE = f"""<!doctype html>
 <title>No such page · ganboard</title>
 <style>
 :root {{ color-scheme: light dark; font-family: system-ui, sans-serif; line-height: 1.5 }}
+html {{ background: light-dark(#fff, #10151c); color: light-dark(#1b2430, #e4e9ef) }}
 body {{ max-width: 40rem; margin: 4rem auto; padding: 0 1rem }}
 h1 {{ overflow-wrap: anywhere }}
 a {{ color: light-dark(#0a64e1, #8ab8ff) }}
