@@ -8,7 +8,7 @@ from ganboard.db import versions
 from ganboard.db.models import Run
 from ganboard.worker.context import Context
 from tests.ui.pages import open_page, words
-from tests.ui.test_models import stored
+from tests.versions import add_version
 
 MakeRun = Callable[..., Run]
 
@@ -30,7 +30,7 @@ def test_the_best_evaluated_run_is_opened_and_said_why(context: Context, make_ru
 def test_an_alias_goes_first(context: Context, make_run: MakeRun) -> None:
     make_run("good", quality_every=1, epochs=6)
     named = make_run("named")
-    version = stored(context, run_id=named.id)
+    version = add_version(context, run_id=named.id)
     versions.alias(context.engine, version, "best")
     at = open_page("playground")
     assert at.selectbox(key="playground_run").value == named.id

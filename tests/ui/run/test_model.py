@@ -11,7 +11,7 @@ from ganboard.db.runs.imports import IMPORTED
 from ganboard.worker.context import Context
 from tests.factories import make_worker
 from tests.ui.pages import button, checked, open_page, words
-from tests.ui.test_models import stored
+from tests.versions import add_version
 
 MakeRun = Callable[..., Run]
 
@@ -29,7 +29,7 @@ def test_a_checkpoint_is_registered_under_a_name(context: Context, make_run: Mak
     requests.heartbeat(context.engine, request, "reading the checkpoint", 0.4)
     progress = str(checked(at.run()).get("progress")[-1].proto)
     assert "Registering digits: reading the checkpoint" in progress
-    version = stored(context, run_id=run.id)
+    version = add_version(context, run_id=run.id)
     requests.answer(context.engine, request, facts={"version": version.id})
     at = checked(at.run())
     assert "1 version of this run" in words(at)

@@ -11,12 +11,12 @@ from PIL import Image
 from ganboard.db.models import Run
 from ganboard.worker.context import Context
 from ganboard.worker.registry import versions as models
-from tests.ui.test_models import stored
 from tests.unit.app.web.answers import get, refused
+from tests.versions import add_version
 
 
 def test_a_version_is_downloaded_whole(context: Context) -> None:
-    version = stored(context)
+    version = add_version(context)
     answer = get(f"/api/models/{version.id}.zip")
     assert 'filename="digits-1.zip"' in answer.headers["content-disposition"]
     with answer.files as archive:
@@ -34,7 +34,7 @@ def test_a_version_is_downloaded_whole(context: Context) -> None:
 
 
 def test_what_is_not_there_is_refused(context: Context) -> None:
-    version = stored(context)
+    version = add_version(context)
     assert "is not a whole number" in refused(f"/api/models/{version.id}.png?height=0", 400)
     (context.settings.model_dir(version.id) / "weights.npz").write_bytes(b"")
     assert "weights.npz is damaged" in refused(f"/api/models/{version.id}.zip", 503)
