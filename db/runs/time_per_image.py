@@ -6,9 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-import numpy as np
-import numpy.typing as npt
-
 NEWEST = 5  # runs with the same settings whose median counts: a machine changes with time
 SLACK = 1.1  # allowance, both ways, for each conclusion from other settings
 STRETCH = 4.0  # how far one measured batch says something about another
@@ -80,27 +77,19 @@ def fit(points: Sequence[tuple[int, float]]) -> tuple[float, float]:
 
     b are seconds per image, a seconds per step. At least two different batches are needed.
     """
+    import numpy as np  # noqa: PLC0415  # few commands estimate
+
     # relative errors: both columns and the target are divided by t
-    columns = np.array(
-        [(1 / seconds_each, 1 / (size * seconds_each)) for size, seconds_each in points]
-    )
-    both = _least_squares(columns, [0, 1])
-    if (both < 0).any():
-        # then the optimum has one of them at 0 (Lawson and Hanson, Solving Least Squares Problems,
-        # 1974). SciPy's nnls finds the same, but takes 50 MB of the web process to load.
-        both = min(
-            (_least_squares(columns, [free]) for free in (0, 1)),
-            key=lambda found: float(np.sum((columns @ found - 1) ** 2)),
-        )
-    per_image, per_step = both
-    return float(per_image), float(per_step)
-
-
-def _least_squares(columns: npt.NDArray[np.float64], free: list[int]) -> npt.NDArray[np.float64]:
-    """The coefficients of both columns that come closest to 1, those that are not `free` at 0."""
-    found = np.zeros(2)
-    found[free] = np.linalg.lstsq(columns[:, free], np.ones(len(columns)))[0]
-    return found
+    columns = np.array([(1 / spent, 1 / (size * spent)) for size, spent in points])
+    target = np.ones(len(points))
+    both = np.linalg.lstsq(columns, target)[0]
+    if (both >= 0).all():
+        return float(both[0]), float(both[1])
+    # Then the optimum has one of them at 0 (Lawson and Hanson, Solving Least Squares Problems,
+    # 1974). SciPy's nnls finds the same, but takes 50 MB of the web process to load.
+    alone = columns.sum(axis=0) / (columns**2).sum(axis=0)
+    errors = ((columns * alone - 1) ** 2).sum(axis=0)
+    return (float(alone[0]), 0.0) if errors[0] <= errors[1] else (0.0, float(alone[1]))
 
 
 def runs_in_words(count: int) -> str:
