@@ -7,17 +7,14 @@ from collections.abc import Callable
 from ganboard.db import studies
 from ganboard.db.alerts import rules
 from ganboard.db.models import Run, Study
-from ganboard.gan import presets
 from ganboard.gan.studies import FIGURES
 from ganboard.worker.alerts import configuration
 from ganboard.worker.context import Context
-from ganboard.worker.searches import definition, rounds, space
-from ganboard.worker.searches.definition import Budget
-from ganboard.worker.searches.objective import Objective
+from ganboard.worker.searches import rounds
 from tests.factories import make_worker
 from tests.surfaces import make_surface
 from tests.unit.worker.claims import pairs
-from tests.unit.worker.searches.conftest import train
+from tests.unit.worker.searches.conftest import RATE, start, train
 from tests.versions import add_version
 
 
@@ -62,18 +59,7 @@ def _claim(context: Context) -> None:
 
 
 def _search(context: Context) -> None:
-    plan = definition.plan(
-        context,
-        {**presets.values("tiny"), "epochs": 3},
-        space.axes(["g_learning_rate=1e-5..1e-2", "batch_size=16,32"]),
-        objective=Objective("fid"),
-        sampler="random",
-        pruner="none",
-        seed=0,
-        budget=Budget(3),
-        name="rates",
-    )
-    search = definition.start(context, plan)
+    search = start(context, RATE, "batch_size=16,32", name="rates", runs=3)
     while made := rounds.make(context, search):
         for run in made:
             train(context.engine, run.id)

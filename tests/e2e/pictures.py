@@ -87,7 +87,6 @@ def _list(folder: Path, names: list[str]) -> None:
 
 def _shoot(page: Page, path: Path) -> None:
     """Once every image that can be seen is loaded."""
-    expect(page.locator("canvas[aria-busy=true]")).to_have_count(0, timeout=60_000)
     until(
         page,
         "() => [...document.images].every(i => !i.offsetParent || (i.complete && i.naturalWidth))",
@@ -98,6 +97,11 @@ def _shoot(page: Page, path: Path) -> None:
         image.convert("RGB").save(path, quality=QUALITY, method=6)
 
 
+def _wall(page: Page) -> None:
+    """Until all images that can be seen on a latent wall are there."""
+    expect(page.locator("canvas.tiles")).to_have_attribute("aria-busy", "false", timeout=60_000)
+
+
 def _draw(page: Page, folder: Path, name: str, scheme: str) -> list[str]:
     settled(page)
     if name in WITH_CHARTS:
@@ -105,6 +109,8 @@ def _draw(page: Page, folder: Path, name: str, scheme: str) -> list[str]:
     if name == "playground":
         # the first drawing loads TensorFlow
         expect(page.locator(".picture").nth(15)).to_be_visible(timeout=90_000)
+    if name == "colour-wall":
+        _wall(page)
     _shoot(page, folder / f"{name}-{scheme}.webp")
     drawn = [name]
     if name in TABBED:
@@ -112,6 +118,8 @@ def _draw(page: Page, folder: Path, name: str, scheme: str) -> list[str]:
         for label in tabs.all_inner_texts()[1:]:
             tabs.get_by_text(label, exact=True).click()
             settled(page)
+            if label == "Latent wall":
+                _wall(page)
             drawn.append(f"{name}-{label.lower().split()[-1]}")
             _shoot(page, folder / f"{drawn[-1]}-{scheme}.webp")
     return drawn

@@ -6,13 +6,10 @@ import pytest
 
 from ganboard.db.runs import queries
 from ganboard.db.searches import searches, trials
-from ganboard.gan import presets
 from ganboard.worker.context import Context
-from ganboard.worker.searches import definition, space
-from ganboard.worker.searches.definition import Budget
-from ganboard.worker.searches.objective import Objective
 from tests.polling import wait_until
 from tests.processes import below
+from tests.unit.worker.searches.conftest import start
 from tests.up import ganboard_up
 
 DRIVER = "ganboard.worker.searches.driver"
@@ -23,18 +20,7 @@ DRIVER = "ganboard.worker.searches.driver"
 def test_up_drives_a_search_to_its_end(context: Context) -> None:
     with ganboard_up(context.settings.state, "--no-starter") as up:
         assert below(up.process, DRIVER) == []
-        plan = definition.plan(
-            context,
-            {**presets.values("tiny"), "epochs": 2},
-            space.axes(["g_learning_rate=1e-5..1e-2"]),
-            objective=Objective("fid"),
-            sampler="tpe",
-            pruner="halving",
-            seed=0,
-            budget=Budget(2),
-            preset="tiny",
-        )
-        search = definition.start(context, plan)
+        search = start(context, epochs=2, sampler="tpe", pruner="halving", runs=2)
         wait_until(lambda: queries.count_runs(context.engine) == 1, seconds=90)
         (first,) = below(up.process, DRIVER)
         first.kill()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from playwright.sync_api import Page, sync_playwright
 
 from tests import chromium
+from tests.polling import wait_until
 
 SWITCHES = (
     "--no-sandbox --disable-dev-shm-usage --use-gl=angle --use-angle=swiftshader"
@@ -22,7 +23,7 @@ CHART = ".live-plotly .main-svg"
 MARK = "chart => document.querySelectorAll(chart).forEach(one => (one.dataset.old = 1))"
 QUIET = "[data-testid=stApp][data-test-script-state=notRunning]"
 WATCHED_SECONDS = 30.0
-PATIENCE = 120_000  # milliseconds: twenty tabs that open at once share the cores
+PATIENCE = 300_000  # milliseconds: twenty tabs that open at once share the cores
 
 
 @dataclass
@@ -107,9 +108,13 @@ def _quiet(page: Page) -> None:
 def _choose(page: Page) -> None:
     """The next row of the list of runs, by keyboard."""
     before = page.url
-    while page.url == before:  # the page may be there before its shortcuts
-        page.keyboard.press("j")
+
+    def chosen() -> bool:
+        page.keyboard.press("j")  # the page may be there before its shortcuts
         page.wait_for_timeout(500)
+        return page.url != before
+
+    wait_until(chosen, seconds=PATIENCE / 1000, what="another row")
     _quiet(page)
 
 

@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from ganboard.db.models import Search
 from ganboard.db.runs import commands
 from ganboard.db.searches import searches
-from ganboard.gan import presets
 from ganboard.worker.context import Context
-from ganboard.worker.searches import definition, rounds, space
-from ganboard.worker.searches.definition import Budget
+from ganboard.worker.searches import definition, rounds
 from ganboard.worker.searches.objective import Objective
 from tests.factories import HOSTILE_NAMES
 from tests.ui.pages import button, checked, open_page, words
 from tests.ui.pictures import figures
-from tests.unit.worker.searches.conftest import Trainer, train
+from tests.unit.worker.searches.conftest import RATE, Trainer, start, train
 
 
-def begun(
-    context: Context,
-    *,
-    name: str = "my search",
-    pruner: str = "none",
-    objective: Objective = Objective("fid"),
-    **budget: int,
-) -> Search:
-    plan = definition.plan(
-        context,
-        {**presets.values("tiny"), "epochs": 3},
-        space.axes(["g_learning_rate=1e-5..1e-2", "batch_size=16,32"]),
-        objective=objective,
-        sampler="random",
-        pruner=pruner,
-        seed=0,
-        budget=Budget(**{"runs": 4, **budget}),
-        name=name,
-    )
-    return definition.start(context, plan)
+def begun(context: Context, *, name: str = "my search", **options: Any) -> Search:
+    return start(context, RATE, "batch_size=16,32", name=name, **options)
 
 
 def progress(context: Context, search: Search, count: int) -> None:

@@ -10,6 +10,8 @@ import threading
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
+import httpx
+
 from ganboard.db.alerts import channels, deliveries
 from ganboard.db.errors import BadAlert
 from ganboard.db.models import AlertChannel
@@ -81,8 +83,6 @@ def send_test(context: Context, channel: AlertChannel) -> str | None:
 def _outcome(
     settings: Settings, channel: AlertChannel, secret: str, message: Message
 ) -> SendError | None:
-    import httpx  # only where something is sent: the page System holds 10 MB less
-
     try:
         if channel.kind == "email":
             _mail(settings, channel, secret, message)
@@ -102,8 +102,6 @@ def _outcome(
 
 
 def _post(settings: Settings, channel: AlertChannel, address: str, message: Message) -> None:
-    import httpx
-
     addresses.check_webhook(settings, address)
     here = is_loopback(urlsplit(address).hostname or "")
     timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)

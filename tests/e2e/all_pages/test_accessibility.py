@@ -11,12 +11,14 @@ from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, Route
+from playwright.sync_api import Page, Route, expect
 
 from ganboard.db.models import Run
 from ganboard.worker.context import Context
 from tests.e2e.furniture import furnish
 from tests.e2e.sights import settled, walk
+from tests.e2e.table import tick
+from tests.polling import wait_until
 
 BAD = ("serious", "critical")
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -95,41 +97,62 @@ def test_no_serious_violation_no_error_no_foreign_request(
     assert complaints == []
 
 
-def _click(name: str, role: Literal["button", "radio", "link"] = "button") -> Action:
-    return lambda page: page.get_by_role(role, name=name, exact=True).first.click()
+def _button(name: str) -> Action:
+    return lambda page: page.get_by_role("button", name=name, exact=True).first.click()
 
 
-def _press(*keys: str) -> Action:
+def _radio(name: str) -> Action:
+    return lambda page: page.get_by_role("radio", name=name).first.click()
+
+
+def _key(key: str, seen: str) -> Action:
+    """Press a key until it shows something: the page may be there before its shortcuts."""
+
     def act(page: Page) -> None:
-        for key in keys:
-            page.keyboard.press(key)
+        def shown() -> bool:
+            if not page.locator(seen).is_visible():
+                page.keyboard.press(key)
+            return page.locator(seen).is_visible()
+
+        wait_until(shown, seconds=20, what=seen)
 
     return act
 
 
-# what a person opens on a page: dialogs, lists, forms, and pages of runs in every state
-STATES: dict[str, tuple[str, Action | None]] = {
-    "shortcuts": ("", _press("?")),
-    "commands": ("", _press("Control+k")),
-    "columns": ("", _click("Columns")),
-    "selected": ("", _press("j", "x", "j", "x")),
-    "invalid search": ("?q=fid%3C", None),
-    "trash": ("?list=trash", None),
-    "all presets": ("launch", _click("More presets")),
-    "sweep": ("launch?preset=tiny", _click("Sweep", "radio")),
-    "fork": ("run?run={ended}&view=Losses", None),
-    "panel": ("run?run={ended}&view=Panels", _click("Add a panel")),
-    "download": ("run?run={ended}", _click("Download")),
-    "training": ("run?run={training}", None),
-    "waiting": ("run?run={waiting}", None),
-    "failed": ("run?run={failed}&view=Explain", None),
-    "unknown run": ("run?run=abcdefghjk", None),
-    "claim": ("claims", _click("State a claim")),
-    "delete claim": ("claims", _click("Delete")),
-    "delete search": ("searches", _click("Delete")),
-    "alias": ("models", _click("Alias")),
-    "channel": ("system", _click("Add channel")),
-    "rule": ("system", _click("Add rule")),
+def _tick(page: Page) -> None:
+    for row in (0, 1):
+        tick(page.get_by_test_id("stDataFrame"), row)
+        settled(page)
+
+
+def _nothing(page: Page) -> None:
+    pass
+
+
+DIALOG = "[role=dialog]"
+# what a person opens on a page, and pages of runs in every state: the address, what is done there,
+# and what is seen then
+STATES: dict[str, tuple[str, Action, str]] = {
+    "shortcuts": ("", _key("?", "dialog.help"), "dialog.help"),
+    "commands": ("", _key("Control+k", "dialog.palette"), "dialog.palette"),
+    "columns": ("", _button("Columns"), "[data-testid=stPopoverBody]"),
+    "selected": ("", _tick, "text=2 runs selected"),
+    "invalid search": ("?q=fid%3C", _nothing, "text=has no value"),
+    "trash": ("?list=Trash", _nothing, "text=The trash is empty"),
+    "all presets": ("launch", _button("More presets"), "[data-testid=stPopoverBody]"),
+    "sweep": ("launch?preset=tiny", _radio("Sweep"), "[role=radio]:has-text('Search')"),
+    "panel": ("run?run={ended}&view=Panels", _button("Add a panel"), DIALOG),
+    "download": ("run?run={ended}", _button("Download"), "text=run.json"),
+    "training": ("run?run={training}", _nothing, "text=Training epoch"),
+    "waiting": ("run?run={waiting}", _nothing, "text=Waiting"),
+    "failed": ("run?run={failed}&view=Explain", _nothing, "text=Ended with an error"),
+    "unknown run": ("run?run=abcdefghjk", _nothing, "text=There is no run with this id"),
+    "claim": ("claims", _button("State a claim"), DIALOG),
+    "delete claim": ("claims", _button("Delete"), DIALOG),
+    "delete search": ("searches", _button("Delete"), DIALOG),
+    "alias": ("models", _button("Alias"), "[data-testid=stPopoverBody]"),
+    "channel": ("system", _button("Add channel"), DIALOG),
+    "rule": ("system", _button("Add rule"), DIALOG),
 }
 
 
@@ -140,18 +163,20 @@ def test_no_serious_violation_in_what_a_person_opens(
 ) -> None:
     ended, _, training, waiting, failed = (run.id for run in furnish(context, make_run))
     bad = []
-    for name, (address, act) in STATES.items():
+    for name, (address, act, seen) in STATES.items():
         path = address.format(ended=ended, training=training, waiting=waiting, failed=failed)
         page.goto(f"{server}/{path}")
         settled(page)
-        if act is not None:
-            act(page)
-            settled(page)
+        act(page)
+        expect(page.locator(seen).first, name).to_be_visible(timeout=60_000)
+        settled(page)
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme)
             bad += [f"{name}, {scheme}: {violation}" for violation in steady(page)]
     page.goto(f"{server}/nowhere")  # a page without Streamlit
-    bad += [f"unknown page: {violation}" for violation in steady(page)]
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        bad += [f"unknown page, {scheme}: {violation}" for violation in steady(page)]
     assert not bad, "\n".join(bad)
 
 

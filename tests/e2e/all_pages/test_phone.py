@@ -4,6 +4,7 @@ each is kept there as a picture."""
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -16,6 +17,7 @@ from ganboard.worker.context import Context
 from tests.e2e.furniture import furnish
 from tests.e2e.sights import VIEWPORTS, settled, walk
 
+SECONDS = 5.0  # that a page may take to fit another size
 # nothing may be wider than the screen but what scrolls in itself
 TOO_WIDE = """() => {
   const wide = document.documentElement.clientWidth + 1;
@@ -38,11 +40,18 @@ def test_nothing_is_wider_than_the_screen(
         for size, viewport in VIEWPORTS.items():
             page.set_viewport_size(viewport)  # type: ignore[arg-type]
             settled(page)
-            page.wait_for_timeout(300)  # what is laid out anew
-            if found := page.evaluate(TOO_WIDE):
+            if found := _too_wide(page):
                 wide[f"{name}, {size}"] = found
             _keep(page, f"{name}_{size}")
     assert not wide
+
+
+def _too_wide(page: Page) -> list[str]:
+    """What stays too wide once the page is laid out anew."""
+    deadline = time.monotonic() + SECONDS
+    while (found := page.evaluate(TOO_WIDE)) and time.monotonic() < deadline:
+        page.wait_for_timeout(100)
+    return list(found)
 
 
 def _keep(page: Page, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,37 +33,40 @@ def anywhere(engine: Engine, home: Path) -> Context:  # in this order: `home` cl
     return Context(Settings(), engine)
 
 
+def start(
+    context: Context,
+    *axes: str,
+    epochs: int = 3,
+    objective: Objective = Objective("fid"),
+    sampler: str = "random",
+    pruner: str = "none",
+    seed: int = 0,
+    name: str = "",
+    **budget: Any,
+) -> Search:
+    """A search with the preset `tiny`, of 4 runs unless `budget` says more."""
+    plan = definition.plan(
+        context,
+        {**presets.values("tiny"), "epochs": epochs},
+        space.axes(axes or (RATE,)),
+        objective=objective,
+        sampler=sampler,
+        pruner=pruner,
+        seed=seed,
+        budget=Budget(**{"runs": 4, **budget}),
+        preset="tiny",
+        name=name,
+    )
+    return definition.start(context, plan)
+
+
 StartSearch = Callable[..., Search]
 
 
 @pytest.fixture
 def begin(anywhere: Context) -> StartSearch:
-    """Starts a search with the preset `tiny`."""
-
-    def made(
-        *axes: str,
-        epochs: int = 3,
-        objective: Objective = Objective("fid"),
-        sampler: str = "random",
-        pruner: str = "none",
-        seed: int = 0,
-        **budget: Any,
-    ) -> Search:
-        base = {**presets.values("tiny"), "epochs": epochs}
-        plan = definition.plan(
-            anywhere,
-            base,
-            space.axes(axes or (RATE,)),
-            objective=objective,
-            sampler=sampler,
-            pruner=pruner,
-            seed=seed,
-            budget=Budget(**{"runs": 4, **budget}),
-            preset="tiny",
-        )
-        return definition.start(anywhere, plan)
-
-    return made
+    """`start` on each kind of database."""
+    return partial(start, anywhere)
 
 
 def fid(run: Run, epoch: int) -> float:
