@@ -93,9 +93,8 @@ def _table(context: Context, choice: Choice, training: bool, states: list[str]) 
     if not chosen:
         _nothing_found(choice, everything)
         return
-    displayed = runs_table.with_duration(table, chosen, queries.database_time(context.engine))
     preview = navigation.preview_param()
-    clicks = runs_table.show(displayed, [run.id for run in chosen], before, preview)
+    clicks = runs_table.show(table, [run.id for run in chosen], before, preview)
     st.caption(
         f"{formatting.plural(len(chosen), 'run')} of {everything:,}"
         if len(chosen) < everything

@@ -16,7 +16,7 @@ import streamlit as st
 from ganboard.app.runs import table as runs_table
 from ganboard.app.runs.columns import OF_TRASH, SETTINGS
 from ganboard.db import models
-from ganboard.db.runs import listing, search
+from ganboard.db.runs import listing, queries, search
 from ganboard.db.runs.listing import Listed
 from ganboard.gan.config import ConfigError, invalid_reason, parse_value
 from ganboard.gan.settings.features import CLASSIFIER
@@ -93,8 +93,8 @@ def newest_first(stored: Stored) -> list[Listed]:
 
 
 def chosen(context: Context, stored: Stored, choice: Choice) -> tuple[list[Listed], pa.Table]:
-    """The runs that a person asked to see, newest first, and their table without durations; of the
-    trash the last deleted first."""
+    """The runs that a person asked to see, newest first, and their table; of the trash the last
+    deleted first."""
     if choice.place == TRASH:
         trashed = choice.of(_listed(context, models.STATUSES, trash=True))
         # no thumbnails: the API has nothing of what is in the trash
@@ -113,11 +113,14 @@ def chosen(context: Context, stored: Stored, choice: Choice) -> tuple[list[Liste
     own = [run.id for run in news]
     numbers = columns.evaluate(context.engine, choice.expressions, news, own)
     everything = news + found
+    present = queries.database_time(context.engine)
+    newest = runs_table.frame(news, choice.columns, reached, numbers, present)
+    whole = pa.concat_tables([newest, table])
+    if not found or news[-1].created_at >= found[0].created_at:  # as nearly always
+        return everything, whole
     order = sorted(
         range(len(everything)), key=lambda place: everything[place].created_at, reverse=True
     )
-    newest = runs_table.frame(news, choice.columns, reached, numbers)
-    whole = pa.concat_tables([newest, table])
     return [everything[place] for place in order], whole.take(order)
 
 

@@ -27,16 +27,19 @@ def frame(
     columns: Sequence[str] = USUAL,
     reached: Mapping[str, float] | None = None,
     numbers: Mapping[str, Sequence[float | None]] | None = None,
+    present: datetime | None = None,
 ) -> pa.Table:
     """A row per run in the given order, its columns in theirs; what does not exist yet is null.
-    "Duration" is left to `with_duration`.
 
+    `present` is until when runs that have not ended have lasted; not needed where all have ended.
     `reached` are the seconds of training until an FID was reached, by run id: a column of its own.
     `numbers` are the values of the columns that ALL does not have, by their names.
     """
     arrays = {}
     for name in dict.fromkeys([*FIRST, "Run", *columns]):
-        if name in ALL:
+        if name == "Duration":
+            arrays[name] = _durations(runs, present)
+        elif name in ALL:
             arrays[name] = _array(ALL[name], runs)
         elif numbers and name in numbers:
             arrays[name] = pa.array(numbers[name], NUMBER)
@@ -53,18 +56,14 @@ def _array(column: Column, runs: Sequence[Listed]) -> pa.Array:
     return pa.array(values, column.type)
 
 
-def with_duration(table: pa.Table, runs: Sequence[Listed], present: datetime) -> pa.Table:
-    """Fill in "Duration", if it is shown: wall-clock time from start to end, or to `present` while
-    the run has not ended."""
-    place = table.schema.get_field_index("Duration")
-    if place < 0:
-        return table
-    ends = [(run.ended_at if run.status in ENDED else present) for run in runs]
+def _durations(runs: Sequence[Listed], present: datetime | None) -> pa.Array:
+    """Wall-clock time of each run from its start to its end, or to `present`."""
+    ends = [run.ended_at if run.status in ENDED else present for run in runs]
     passed = [
         max(0, int((end - run.started_at).total_seconds())) if run.started_at and end else None
         for run, end in zip(runs, ends, strict=True)
     ]
-    return table.set_column(place, "Duration", pa.array(passed, pa.duration("s")))
+    return pa.array(passed, pa.duration("s"))
 
 
 def without_empty(table: pa.Table) -> pa.Table:

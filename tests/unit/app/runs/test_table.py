@@ -42,7 +42,7 @@ def test_duration_ends_with_the_run_or_goes_on() -> None:
         listed(status="queued", started_at=START),  # stopped and resumed
         listed(),
     ]
-    table = runs_table.with_duration(runs_table.frame(runs), runs, START + timedelta(minutes=5))
+    table = runs_table.frame(runs, present=START + timedelta(minutes=5))
     assert [None if d is None else d.total_seconds() for d in table["Duration"].to_pylist()] == [
         90,
         300,
@@ -53,7 +53,7 @@ def test_duration_ends_with_the_run_or_goes_on() -> None:
 
 
 def test_an_empty_list_is_an_empty_table() -> None:
-    assert runs_table.with_duration(runs_table.frame([]), [], START).num_rows == 0
+    assert runs_table.frame([]).num_rows == 0
 
 
 def test_progress_stays_within_bounds_and_not_finite_losses_stay() -> None:
@@ -75,7 +75,7 @@ def test_settings_of_another_version_do_not_break_a_row() -> None:
         )
         for config in ({"xla": True}, {})
     ]
-    table = runs_table.with_duration(runs_table.frame(runs, tuple(COLUMNS)), runs, START)
+    table = runs_table.frame(runs, tuple(COLUMNS))
     assert table["Epoch"].to_pylist() == ["0 / ?", "0 / ?"]
     assert table["XLA"].to_pylist() == ["on", None]
 
@@ -150,5 +150,5 @@ def test_a_thousand_rows_are_quick() -> None:
         listed(f"{n}", status="finished", started_at=START, ended_at=START) for n in range(1000)
     ]
     begin = time.perf_counter()
-    runs_table.with_duration(runs_table.frame(runs), runs, START)
+    runs_table.frame(runs, present=START)
     assert time.perf_counter() - begin < 0.2  # about 10 ms
