@@ -126,7 +126,7 @@ def quality(
         typer.Argument(
             metavar="[RECIPE]...",
             help="Presets, with changed settings after a +: paper+batch_size=128. Defaults to"
-            " paper, paper+precision=mixed_bfloat16 and mnist.",
+            " paper+precision=mixed_bfloat16 and mnist.",
             show_default=False,
         ),
     ] = None,
@@ -143,7 +143,7 @@ def quality(
     """Measure the seconds of training until recipes reach a Fréchet distance, over several seeds.
 
     Recipes alternate, through a ganboard of their own; images are compared in the features of one
-    classifier. With the default recipes about an hour on two cores; leave the machine alone
+    classifier. With the default recipes 45 minutes on two cores; leave the machine alone
     meanwhile.
 
     Examples:
