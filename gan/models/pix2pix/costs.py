@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ganboard.gan.costs.layer import LayerCost, layer_costs, macs
-from ganboard.gan.models.pix2pix import architecture
+from ganboard.gan.models.pix2pix import architecture, source
 from ganboard.gan.models.pix2pix.config import CHANNELS, Config
 
 _EVALUATED = 16  # pairs together, forward alone
@@ -23,9 +25,9 @@ def evaluation_bytes(config: Config) -> int:
 
 
 def examples(config: Config) -> int:
-    """How many pairs the data have, where nobody has counted them: two flows of the usual
+    """How many pairs the data have, where nobody has counted them; of files two flows of the usual
     length."""
-    return 1000
+    return source.count(config, Path()) if config.dataset == "vortex_street" else 1000
 
 
 def generator(config: Config, on_cpu: bool = True) -> tuple[LayerCost, ...]:
