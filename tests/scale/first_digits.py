@@ -29,7 +29,7 @@ from ganboard.worker.submission.submit import submit
 def main(preset: str, folder: str, *assignments: str) -> None:
     into = Path(folder)
     into.mkdir(parents=True, exist_ok=True)
-    config = presets.load(preset, parse_assignments(assignments))
+    config = presets.load(preset, parse_assignments(list(assignments)))
     with tempfile.TemporaryDirectory() as home:
         began = datetime.now(UTC)
         platform = Platform(Path(home), Settings().data)
@@ -38,7 +38,7 @@ def main(preset: str, folder: str, *assignments: str) -> None:
             run_id = submit(platform.context, config).id
             submitted = datetime.now(UTC)
             print(f"dashboard after {(submitted - began).total_seconds():.1f} s")
-            while queries.get_run(engine, run_id).status not in ENDED:
+            while (run := queries.get_run(engine, run_id)) is None or run.status not in ENDED:
                 time.sleep(0.5)
             with reading(engine) as session:
                 own = select(Grid).where(col(Grid.run_id) == run_id).order_by(col(Grid.epoch))

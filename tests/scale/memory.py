@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> None:
     for name in named or [each for each in presets.NAMES if each not in LEFT_OUT]:
         values = presets.values(name)
         # one epoch, with all that ends one
-        once = {"epochs", "schedule_period", "quality_every"} & values.keys()
+        once = [each for each in ("epochs", "schedule_period", "quality_every") if values.get(each)]
         settings = values | dict.fromkeys(once, 1) | changes
         with tempfile.TemporaryDirectory() as scratch:
             data = Settings().data

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from ganboard.gan.costs import estimate
+from ganboard.gan import presets
+from ganboard.gan.costs import estimate, measured
 from ganboard.gan.costs.layer import parameters
 from ganboard.gan.models.dcgan.config import Config
 from tests.unit.gan.costs.configs import config
@@ -48,6 +49,33 @@ def test_the_estimate_is_near_what_was_measured(changes: dict[str, Any], megabyt
     assert estimate.estimate(config(limit=8192, **changes)) == pytest.approx(
         megabytes * 1e6, rel=0.15
     )
+
+
+# by tests.scale.memory: one epoch of a preset with its evaluation, for so many examples
+OF_PRESETS = [
+    ("starter", 1797, 1351),
+    ("paper", 60_000, 1154),
+    ("tiny", 256, 1127),
+    ("showers", 8000, 1313),
+    ("showers_tiny", None, 1157),
+    ("vortex_street", None, 1196),
+    ("vortex_street_256", None, 3326),
+    ("vortex_street_tiny", None, 2846),
+    # whose networks another process must build first
+    pytest.param("mnist", 60_000, 1056, marks=pytest.mark.thorough),
+    pytest.param("conditional", 1797, 928, marks=pytest.mark.thorough),
+    pytest.param("pictures", 4000, 1401, marks=pytest.mark.thorough),
+]
+
+
+@pytest.mark.parametrize(("preset", "examples", "megabytes"), OF_PRESETS)
+def test_the_estimate_of_a_preset_is_near_what_was_measured(
+    preset: str, examples: int | None, megabytes: int
+) -> None:
+    asked = presets.load(preset)
+    if not estimate.known(asked):
+        measured.layers(asked, wait=True)
+    assert estimate.estimate(asked, examples) == pytest.approx(megabytes * 1e6, rel=0.15)
 
 
 TRAIN = """
