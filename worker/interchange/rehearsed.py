@@ -10,7 +10,8 @@ from ganboard.worker.interchange.fields import Count, Few, Map, Name, Seconds, S
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=False)
+    # deferred: the dashboard imports this and seldom reads a bundle, for which it would hold 6 MB
+    model_config = ConfigDict(extra="ignore", strict=False, defer_build=True)
 
 
 class _ProgramPart(_Part):

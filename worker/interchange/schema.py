@@ -30,7 +30,7 @@ MAX_FILES = MAX_GRIDS + 20
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=False)
+    model_config = ConfigDict(extra="ignore", strict=False, defer_build=True)
 
 
 class _Open(BaseModel):
