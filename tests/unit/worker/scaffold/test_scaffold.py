@@ -19,7 +19,7 @@ def test_what_is_written_is_a_model_with_a_test(tmp_path: Path) -> None:
     found = making.model(Candidate("mygan", folder / "mygan.py"))
     config = found.config()
     assert (config.model, config.beta_1, config.model_dump()["width"]) == ("mygan", 0.5, 32)
-    for path in folder.iterdir():
+    for path in folder.glob("*.py"):
         ast.parse(path.read_text())
         assert "NAME" not in path.read_text()
 
