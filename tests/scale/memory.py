@@ -1,9 +1,9 @@
 """Peak memory of each preset beside its estimate before the start:
 `python -m tests.scale.memory [PRESET...] [KEY=VALUE...]`.
 
-Each trains one epoch with its evaluation, grids and checkpoint in a process of its own, which reads
-its highest resident memory from the kernel (VmHWM). Data are looked for in GANBOARD_DATA_DIR;
-`pictures` gets PICTURES files of noise where `images_path` is not set.
+Each trains one epoch with its evaluation, grids and checkpoint in a process of its own. Data are
+looked for in GANBOARD_DATA_DIR, and flows computed into it; `pictures` gets PICTURES files of noise
+where `images_path` is not set.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ PICTURES = 4000
 LEFT_OUT = {"pictures_gpu"}
 
 
-def measure(settings: dict[str, Any], data: str) -> dict[str, float]:
+def measure(settings: dict[str, Any], data: str) -> dict[str, int]:
     """Estimated and measured bytes of a training, in this process alone."""
     from ganboard.gan.config import parse
     from ganboard.gan.costs import estimate, measured
+    from ganboard.gan.devices.memory import peak_resident
     from ganboard.gan.events import Event, Started
     from ganboard.gan.training import loop
 
@@ -52,9 +53,7 @@ def measure(settings: dict[str, Any], data: str) -> dict[str, float]:
             sink=sink,
             control=lambda: "go",
         )
-    status = Path("/proc/self/status").read_text()
-    (peak,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
-    return {"estimated": estimate.estimate(config, examples[0]), "measured": 1024 * int(peak)}
+    return {"estimated": estimate.estimate(config, examples[0]), "measured": peak_resident()}
 
 
 def _pictures(folder: Path) -> None:

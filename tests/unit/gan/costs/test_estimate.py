@@ -55,7 +55,7 @@ def test_the_estimate_is_near_what_was_measured(changes: dict[str, Any], megabyt
 OF_PRESETS = [
     ("starter", 1797, 1351),
     ("paper", 60_000, 1154),
-    ("tiny", 256, 1127),
+    ("tiny", 1797, 1127),
     ("showers", 8000, 1313),
     ("showers_tiny", None, 1157),
     ("vortex_street", None, 1196),
