@@ -30,6 +30,9 @@ _CSS = """
   position: relative; width: 100%; overflow: hidden;
   font-size: 0.875rem; color: var(--st-gray-text-color);
 }
+/* Streamlit makes what has a height scroll, and a chart that is a pixel too high while it is drawn
+   needs no scrollbar, nor is there anything in it that a keyboard could reach */
+.stElementContainer:has(> * .live-plotly) { overflow: hidden; }
 .live-plotly-waiting {
   display: block; width: 100%; height: 100%; fill: none; stroke: var(--st-border-color);
   stroke-width: 2; animation: live-plotly-waiting 1.6s ease-in-out infinite alternate;

@@ -71,13 +71,14 @@ WEIGHTS = ("generator/", "discriminator/")  # moving statistics included
 
 
 @pytest.mark.thorough
-# With batch norm in D the game is so unsteady that rounding errors grow tenfold every few steps: a
-# smaller rate and a wider bound there
+# The bound: 2.3e-6 was seen on one kind of processor, in a bias that moved by 2.6e-3, and a wrong
+# factor shows as the latter. With batch norm in D the game is so unsteady that rounding errors grow
+# tenfold every few steps: a smaller rate and a wider bound there.
 @pytest.mark.parametrize(
     ("rate", "bound", "changes"),
     [
-        (0.01, 2e-6, {}),
-        (0.01, 2e-6, {"rng": "hash"}),
+        (0.01, 1e-5, {}),
+        (0.01, 1e-5, {"rng": "hash"}),
         (0.001, 2e-5, {"discriminator_batch_norm": True, "d_steps": 2}),
     ],
 )
