@@ -54,7 +54,7 @@ def context() -> Context:
     """This process's settings and engine, opened once. Raises SettingsError and DbError with one
     sentence."""
     settings = Settings()
-    return _open(settings, settings.model_dump_json())
+    return replace(_open(settings, settings.model_dump_json()), user=auth.email())
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)

@@ -104,6 +104,9 @@ class Run(SQLModel, table=True):
     queued_at: datetime = Field(default_factory=utc_now)
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    # place in the queue, see `db.runs.waiting`
+    owner: str = Field(default="", sa_type=Text, sa_column_kwargs={"server_default": text("''")})
+    priority: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     # ownership
     attempt: int = 0
     worker: str | None = None
@@ -608,6 +611,19 @@ class Worker(SQLModel, table=True):
     devices: dict[str, Any] | None = Field(default=None, sa_type=Json)
     machine: str | None = Field(default=None, sa_type=Text)  # whose files it reads and writes
     boot: str | None = Field(default=None, sa_type=Text)  # of the kernel it runs on
+    # what the owner of its machine calls that
+    labels: list[str] = Field(
+        default_factory=list, sa_type=Json, sa_column_kwargs={"server_default": "[]"}
+    )
+
+
+class Draining(SQLModel, table=True):
+    """A machine whose workers finish what they train and start nothing else."""
+
+    __tablename__ = "draining"
+
+    machine: str = Field(primary_key=True, sa_type=Text)
+    since: datetime = Field(default_factory=utc_now)
 
 
 class AlertChannel(SQLModel, table=True):

@@ -122,6 +122,10 @@ class Settings(BaseSettings):
     viewers: str = Field(
         "", description="Users with read access: e-mail addresses and @domains, separated by commas"
     )
+    labels: str = Field(
+        "", description="Names of this machine for `needs` of runs, such as lab3, comma-separated"
+    )
+    gpus: str = Field("all", description="GPUs of a worker: `all` of its machine, or `one` in turn")
     machine_wait: str = Field(
         "300",
         description=("Seconds a run waits for the machine with its checkpoints before it fails"),
@@ -234,23 +238,19 @@ class Settings(BaseSettings):
     def run_dir(self, run_id: str) -> Path:
         """Directory of a run's log and checkpoints: below HOME/runs, whatever the database says.
         Raises SettingsError."""
-        runs = self.state / "runs"
-        path = runs / run_id
-        if not is_id(run_id) or path.resolve() != runs.resolve() / run_id:
-            raise SettingsError(
-                f"{path} is not the directory of a run. It must be a directory in {runs} named"
-                " after the run's id, not a link."
-            )
-        return path
+        return self._directory("runs", run_id, "a run", "the run's id")
 
     def model_dir(self, version_id: str) -> Path:
         """Directory of a registered version of a model: below HOME/models. Raises SettingsError."""
-        models = self.state / "models"
-        path = models / version_id
-        if not is_id(version_id) or path.resolve() != models.resolve() / version_id:
+        return self._directory("models", version_id, "a model", "the version's id")
+
+    def _directory(self, folder: str, name: str, what: str, named: str) -> Path:
+        above = self.state / folder
+        path = above / name
+        if not is_id(name) or path.resolve() != above.resolve() / name:
             raise SettingsError(
-                f"{path} is not the directory of a model. It must be a directory in {models} named"
-                " after the version's id, not a link."
+                f"{path} is not the directory of {what}. It must be a directory in {above} named"
+                f" after {named}, not a link."
             )
         return path
 

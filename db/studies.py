@@ -25,6 +25,7 @@ def store(
     counted: Mapping[str, Sequence[str]],
     missing: Sequence[tuple[Wanted, Sequence[str]]],
     preset: str = "",
+    owner: str = "",
 ) -> list[Run]:
     """Store a study, or add to a stored one: the runs there are, by part, and new ones, each for
     some parts, queued. All or nothing.
@@ -35,7 +36,9 @@ def store(
         if session.get(Study, study.id) is None:
             session.add(study)
             session.flush()
-        made = add_runs(session, [wanted for wanted, _ in missing], preset=preset, sweep=study.id)
+        made = add_runs(
+            session, [wanted for wanted, _ in missing], preset=preset, sweep=study.id, owner=owner
+        )
         links = {(part, run_id) for part, run_ids in counted.items() for run_id in run_ids}
         links |= {
             (part, run.id) for run, (_, parts) in zip(made, missing, strict=True) for part in parts

@@ -23,6 +23,7 @@ class Context:
 
     settings: Settings
     engine: Engine
+    user: str = ""  # who submits runs: an address that signed in, or an account of this machine
 
     def redis(self) -> Redis:
         """A connection that answers. Raises QueueUnreachable."""

@@ -2,6 +2,7 @@
 
 WorkerError
 |- BadName           a run's name cannot be used
+|- UnknownMachine    no machine has this name
 |- AlreadyRunning    another ganboard holds this HOME, or the port
 |- QueueUnreachable  Redis does not answer
 |  '- QueueRefuses   it answers, but refuses the password or a command
@@ -16,6 +17,10 @@ class WorkerError(Exception):
 
 
 class BadName(WorkerError):
+    pass
+
+
+class UnknownMachine(WorkerError):
     pass
 
 

@@ -1,4 +1,5 @@
-"""Which waiting runs this machine may start: those whose newest listed checkpoint it can read.
+"""Which waiting runs a machine may start: those that need nothing that it lacks, and whose newest
+listed checkpoint it can read.
 
 What counts is the file and its digest, not the name of the machine, so machines that share HOME,
 and a HOME that was moved, restored or copied, start what they can read. A run whose checkpoint only
@@ -7,17 +8,27 @@ another machine has is left to that one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
+from typing import Any
 
 from ganboard.db import heartbeats
-from ganboard.db.models import Checkpoint, Run
-from ganboard.db.runs import commands, holders, queries
+from ganboard.db.models import WAITING, Checkpoint, Run, Worker
+from ganboard.db.runs import backlog, commands, holders, queries
 from ganboard.db.runs.commands import Claim
-from ganboard.db.settings import Settings
+from ganboard.db.runs.holders import Awaited
+from ganboard.db.settings import Settings, SettingsError
 from ganboard.gan.checkpoint import reader
+from ganboard.gan.config import ConfigError, parse
+from ganboard.gan.devices import capabilities
+from ganboard.gan.needs import BadNeed, Need, Offer
+from ganboard.gan.needs import labels as parse_labels
+from ganboard.gan.needs import parse as parse_needs
 from ganboard.worker.context import Context
 from ganboard.worker.process import machine
+
+PAGE = 100  # runs that are read together
 
 
 def claim(context: Context, run_id: str, worker: str) -> Claim | None:
@@ -32,42 +43,170 @@ def claim(context: Context, run_id: str, worker: str) -> Claim | None:
     return commands.claim(context.engine, run_id=run_id, worker=worker, after=run.attempt)
 
 
-@dataclass(frozen=True)
-class Ready:
-    """Waiting runs that may start: on any running machine, or only on this one."""
+def tend(context: Context, waiting: Sequence[Run]) -> list[Run]:
+    """Those of the `waiting` runs whose notification any worker may take: the others are for this
+    machine alone, which looks for them itself (`next_run`), or for another one.
 
-    anywhere: list[Run]
-    here: list[Run]
-
-
-def ready(context: Context, waiting: Sequence[Run]) -> Ready:
-    """Those of the `waiting` runs that this machine should see started.
-
-    Runs of another running machine are left to it. Runs of an unavailable machine wait as long as
-    the settings say, then fail with a message.
+    Runs of an unavailable machine wait as long as the settings say, then fail with a message.
     """
     engine, here = context.engine, machine.name(context.settings)
     alive = {state.worker.machine for state in heartbeats.workers(engine) if state.alive}
     newest = holders.newest_of_waiting(engine)
-    anywhere: list[Run] = []
-    own = anywhere if alive <= {here} else []
+    anywhere = []
     for run in waiting:
         checkpoint = newest.get(run.id)
-        if checkpoint is None:
+        if checkpoint is None or (checkpoint.machine == here and alive <= {here}):
             anywhere.append(run)
         elif checkpoint.machine == here:
-            own.append(run)
+            continue
         elif checkpoint.machine is not None and checkpoint.machine in alive:
             if run.phase == holders.AWAITING:
                 holders.end_wait(engine, run.id)
         elif may_start(context.settings, checkpoint):
             holders.adopt(engine, checkpoint, here)
-            own.append(run)
         elif run.phase == holders.AWAITING:
             holders.give_up(engine, checkpoint, context.settings.machine_wait_seconds)
         else:
             holders.wait(engine, checkpoint, context.settings.machine_wait_seconds)
-    return Ready(anywhere, own if own is not anywhere else [])
+    return anywhere
+
+
+def labels(settings: Settings) -> tuple[str, ...]:
+    """What this machine is called, as GANBOARD_LABELS has it. Raises SettingsError."""
+    try:
+        return parse_labels(settings.labels)
+    except BadNeed as error:
+        raise SettingsError(f"GANBOARD_LABELS cannot be used: {error}.") from None
+
+
+def offer(worker: Worker) -> Offer:
+    """What the machine of a worker has, by its last heartbeat."""
+    return Offer(worker.labels, worker.host, worker.devices)
+
+
+def next_run(
+    context: Context, here: Offer, *, notified: str | None = None, for_seconds: float = 0.0
+) -> Run | None:
+    """The run that a worker of this machine, which has what `here` says, should train next, of
+    those that have waited so long; None when none is for it.
+
+    Of runs that have equal priority and owner the one that it was `notified` of goes first, so that
+    workers that look at the same time do not all claim the same.
+    """
+    engine = context.engine
+    look: _Look | None = None
+    best: Run | None = None
+    for start in count(0, PAGE):
+        page = backlog.waiting_runs(engine, for_seconds=for_seconds, limit=PAGE, offset=start)
+        if page and look is None:
+            look = _Look.of(context, here)
+        if look is None or look.drained:
+            return None
+        best = best or next(filter(look.fits, page), None)
+        if best is None and len(page) == PAGE:
+            continue
+        for run in page:
+            alike = best and (run.priority, run.owner) == (best.priority, best.owner)
+            if run.id == notified and alike and look.fits(run):
+                return run
+        return best
+    return None
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What decides which runs a worker may take, read once."""
+
+    context: Context
+    machine: str
+    here: Offer
+    drained: bool
+    alive: list[Worker]
+    newest: dict[str, Checkpoint]
+
+    @classmethod
+    def of(cls, context: Context, here: Offer) -> _Look:
+        drained = heartbeats.draining(context.engine)
+        own = machine.name(context.settings)
+        return cls(
+            context,
+            own,
+            here,
+            own in drained,
+            [
+                state.worker
+                for state in heartbeats.workers(context.engine)
+                if state.alive and state.worker.machine not in drained
+            ],
+            holders.newest_of_waiting(context.engine),
+        )
+
+    def fits(self, run: Run) -> bool:
+        needs, prefers = _terms(run, "needs"), _terms(run, "prefers")
+        if not _has(self.here, needs) or not self._has_checkpoint(run):
+            return False
+        others = [
+            one for one in self.alive if one.machine != self.machine and _has(offer(one), needs)
+        ]
+        if not _has(self.here, prefers) and any(
+            one.run_id is None and _has(offer(one), prefers) for one in others
+        ):
+            return False
+        # what no machine can run is started here all the same: the trainer says why it cannot
+        return _can(run, self.here.devices) or not any(_can(run, one.devices) for one in others)
+
+    def _has_checkpoint(self, run: Run) -> bool:
+        newest = self.newest.get(run.id)
+        if newest is None or newest.machine == self.machine:
+            return True
+        if newest.machine in {one.machine for one in self.alive}:
+            return False
+        return may_start(self.context.settings, newest)
+
+
+def waits_for(context: Context, runs: Sequence[Run]) -> dict[str, Awaited]:
+    """Why no worker takes these runs although there are some, by run; nothing for those that only
+    wait for one to be free."""
+    engine, found = context.engine, {}
+    drained, newest = heartbeats.draining(engine), holders.newest_of_waiting(engine)
+    alive = [state.worker for state in heartbeats.workers(engine) if state.alive]
+    offers = [offer(one) for one in alive if one.machine not in drained]
+    for run in runs:
+        if run.status not in WAITING:
+            continue
+        reason = None
+        if run.id in newest:
+            reason = holders.awaited(engine, run, context.settings.machine_wait_seconds)
+        if reason is None and alive and not offers:
+            reason = Awaited("Every machine is drained; `ganboard undrain` ends that", None)
+        needs = _terms(run, "needs")
+        if reason is None and offers and not any(_has(one, needs) for one in offers):
+            lacks = [[str(need) for need in needs if not need.met(one)] for one in offers]
+            fewest = min(lacks, key=lambda missing: len(missing))
+            reason = Awaited(f"No machine has what it needs: {', '.join(fewest)}", None)
+        if reason is not None:
+            found[run.id] = reason
+    return found
+
+
+def _terms(run: Run, name: str) -> tuple[Need, ...]:
+    """The terms of a stored setting; none where it is not readable, which the trainer refuses."""
+    try:
+        return parse_needs(str(run.config.get(name) or ""))
+    except BadNeed:
+        return ()
+
+
+def _has(offered: Offer, needs: Sequence[Need]) -> bool:
+    return all(need.met(offered) for need in needs)
+
+
+def _can(run: Run, devices: dict[str, Any] | Mapping[str, Any] | None) -> bool:
+    """Whether these devices can run it, as far as is known."""
+    try:
+        return not devices or capabilities.check(parse(run.config), dict(devices)) is None
+    except ConfigError:
+        return True
 
 
 def absence(context: Context, run: Run) -> str:

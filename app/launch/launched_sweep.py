@@ -9,7 +9,7 @@ import streamlit as st
 
 from ganboard.app import navigation
 from ganboard.db.models import ENDED, WAITING, Run
-from ganboard.db.runs import queries
+from ganboard.db.runs import backlog, queries
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
@@ -78,6 +78,6 @@ def _stand(context: Context, runs: Sequence[Run]) -> str:
     waiting = next((run for run in runs if run.status in WAITING), None)
     if waiting is None:
         return f"{text}."
-    before = queries.queue_position(context.engine, waiting)
+    before = backlog.queue_position(context.engine, waiting)
     place = f"{formatting.plural(before, 'run')} ahead" if before else "next"
     return f"{text}; {place} in the queue."

@@ -15,8 +15,8 @@ from ganboard.app.run.status import activity, alert, is_silent, progress
 from ganboard.app.theme import style
 from ganboard.db import heartbeats
 from ganboard.db.models import WAITING, Run
-from ganboard.db.runs import holders, queries, runtime_estimation
-from ganboard.worker import formatting
+from ganboard.db.runs import backlog, queries, runtime_estimation
+from ganboard.worker import formatting, placement
 from ganboard.worker.context import Context
 
 TILE = 118  # pixels of a number: what it says changes nothing beside it
@@ -127,13 +127,9 @@ def _lines(
     """One line: what the run does, what is wrong, where it comes from, and the way to others."""
     now = queries.database_time(context.engine)
     waiting = run.status in WAITING
-    ahead = queries.queue_position(context.engine, run) if waiting else 0
+    ahead = backlog.queue_position(context.engine, run) if waiting else 0
     workers = sum(worker.alive for worker in heartbeats.workers(context.engine)) if waiting else 0
-    awaited = (
-        holders.awaited(context.engine, run, context.settings.machine_wait_seconds)
-        if waiting
-        else None
-    )
+    awaited = placement.waits_for(context, [run]).get(run.id)
     doing = activity(run, ahead=ahead, workers=workers, now=now, awaited=awaited)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="run_lines"):
         st.markdown(doing, width="content")

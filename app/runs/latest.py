@@ -8,7 +8,7 @@ import streamlit as st
 from ganboard.app import navigation
 from ganboard.app.theme import style
 from ganboard.db.models import ACTIVE, WAITING, Epoch, Run
-from ganboard.db.runs import queries, runtime_estimation
+from ganboard.db.runs import backlog, queries, runtime_estimation
 from ganboard.gan.config import invalid_reason
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
@@ -95,7 +95,7 @@ def _headline(context: Context, run: Run) -> None:
         return
     total = (run.steps_per_epoch or 0) * run.config["epochs"]
     if run.status in WAITING:
-        ahead = queries.queue_position(context.engine, run)
+        ahead = backlog.queue_position(context.engine, run)
         st.caption(
             f"Waiting for a worker, {formatting.plural(ahead, 'run')} ahead"
             if ahead

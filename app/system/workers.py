@@ -8,9 +8,11 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from ganboard.app import auth, errors
 from ganboard.db import heartbeats
-from ganboard.db.runs import queries
-from ganboard.worker import formatting
+from ganboard.db.runs import backlog, queries
+from ganboard.gan.devices import hardware
+from ganboard.worker import fleet, formatting, placement
 from ganboard.worker.context import Context
 from ganboard.worker.doctor import background
 from ganboard.worker.doctor.background import Service
@@ -19,19 +21,33 @@ WAITING_SHOWN = 20
 
 
 def show_alive(context: Context) -> None:
+    """The machines with what they have, what their workers do, and the way to drain one."""
+    st.header("Machines", anchor=False)
+    machines = fleet.machines(context.engine)
+    if not machines:
+        st.caption("None in the last hour.")
+        return
+    chosen = st.dataframe(
+        pd.DataFrame([_machine(one) for one in machines]),
+        hide_index=True,
+        placeholder="–",
+        key="machines",
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config={
+            "Labels": st.column_config.TextColumn(help="Set by GANBOARD_LABELS on the machine")
+        },
+    )
+    rows = chosen.selection.rows
+    _draining(context, machines[rows[0]] if rows and rows[0] < len(machines) else None)
     st.header("Workers", anchor=False)
-    workers = heartbeats.workers(context.engine)
+    workers = [(one, machine) for machine in machines for one in machine.workers]
     if not workers:
         st.caption("None in the last hour.")
         return
-    names = {
-        run.id: run.name
-        for run in queries.get_runs(
-            context.engine, [one.worker.run_id for one in workers if one.worker.run_id]
-        )
-    }
+    names = {run.id: run.name for machine in machines for run in machine.trains}
     st.dataframe(
-        pd.DataFrame([_worker(one, names) for one in workers]),
+        pd.DataFrame([_worker(one, machine, names) for one, machine in workers]),
         hide_index=True,
         placeholder="–",
         key="workers",
@@ -41,7 +57,44 @@ def show_alive(context: Context) -> None:
     )
 
 
-def _worker(seen: heartbeats.WorkerState, names: dict[str, str]) -> dict[str, Any]:
+def _draining(context: Context, machine: fleet.Machine | None) -> None:
+    drained = machine is not None and machine.drained_since is not None
+    about = (
+        "Let the machine start runs again"
+        if drained
+        else "The machine finishes what it trains and starts nothing else"
+    )
+    if st.button(
+        "Undrain" if drained else "Drain",
+        key="drain",
+        icon=":material/play_arrow:" if drained else ":material/pause:",
+        **auth.writer(about if machine else "Select a machine above", disabled=machine is None),
+    ):
+        assert machine is not None
+        with errors.sentences():
+            if drained:
+                heartbeats.undrain(context.engine, machine.name)
+            else:
+                heartbeats.drain(context.engine, machine.name)
+        st.rerun(scope="fragment")
+
+
+def _machine(machine: fleet.Machine) -> dict[str, Any]:
+    has = machine.devices
+    return {
+        "Machine": machine.name,
+        "State": machine.state,
+        "Labels": ", ".join(machine.labels) or None,
+        "Has": hardware.devices(has) if has else None,
+        "Memory": formatting.size(has["memory_bytes"]) if "memory_bytes" in has else None,
+        "Workers": sum(one.alive for one in machine.workers),
+        "Trains": ", ".join(run.name for run in machine.trains) or None,
+    }
+
+
+def _worker(
+    seen: heartbeats.WorkerState, machine: fleet.Machine, names: dict[str, str]
+) -> dict[str, Any]:
     worker, has = seen.worker, seen.worker.devices or {}
     accelerators = [str(gpu.get("name", "GPU")) for gpu in has.get("gpus", [])] + [
         str(tpu) for tpu in has.get("tpus", [])
@@ -50,6 +103,7 @@ def _worker(seen: heartbeats.WorkerState, names: dict[str, str]) -> dict[str, An
         "Worker": worker.name,
         **_heartbeat(seen),
         "Trains": names.get(worker.run_id or "") or ("–" if seen.alive else None),
+        "Machine": machine.name,
         "Host": worker.host,
         "Processor": (
             f"{has['cpu']}, {formatting.plural(has['cores'], 'core')}"
@@ -102,27 +156,40 @@ def _background(context: Context, service: Service) -> list[dict[str, Any]]:
 
 def show_waiting(context: Context) -> None:
     """What waits for a worker, the next one first."""
-    runs = queries.waiting_runs(context.engine)
+    runs = backlog.waiting_runs(context.engine)
     if not runs:
         return
     st.header("What waits", anchor=False)
     present = queries.database_time(context.engine)
+    reasons = placement.waits_for(context, runs[:WAITING_SHOWN])
     rows = [
         (
             place,
             run.name,
             formatting.status_word(run.shown_status),
+            run.priority,
             _since(run.queued_at, present),
+            reasons[run.id].reason if run.id in reasons else None,
             f"run?run={run.id}",
         )
         for place, run in enumerate(runs[:WAITING_SHOWN], 1)
     ]
     st.dataframe(
-        pd.DataFrame(rows, columns=["Place", "Run", "State", "Waits since", "Page"]),
+        pd.DataFrame(
+            rows, columns=["Place", "Run", "State", "Priority", "Waits since", "Waits for", "Page"]
+        ),
         hide_index=True,
         key="waiting",
+        placeholder="a free worker",
         column_config={
-            "Place": st.column_config.NumberColumn(help="1 is next to start", width="small"),
+            "Place": st.column_config.NumberColumn(
+                help="1 is next to start: by priority, then whose owner has fewer runs training,"
+                " then by time",
+                width="small",
+            ),
+            "Priority": st.column_config.NumberColumn(
+                help="Set by `ganboard priority RUN NUMBER`", width="small"
+            ),
             "Page": st.column_config.LinkColumn(display_text="Open", width="small"),
         },
     )

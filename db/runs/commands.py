@@ -34,9 +34,19 @@ def create_run(
     preset: str = "",
     parent_id: str | None = None,
     sweep: str | None = None,
+    owner: str = "",
+    priority: int = 0,
 ) -> Run:
     """A new run, queued. The caller enqueues it afterwards."""
-    return create_runs(engine, [(name, config)], preset=preset, parent_id=parent_id, sweep=sweep)[0]
+    return create_runs(
+        engine,
+        [(name, config)],
+        preset=preset,
+        parent_id=parent_id,
+        sweep=sweep,
+        owner=owner,
+        priority=priority,
+    )[0]
 
 
 def create_runs(
@@ -46,11 +56,21 @@ def create_runs(
     preset: str = "",
     parent_id: str | None = None,
     sweep: str | None = None,
+    owner: str = "",
+    priority: int = 0,
 ) -> list[Run]:
     """New runs with these names and configurations, queued in this order: all of them or, should
     anything fail, none."""
     with writing(engine) as session:
-        return add_runs(session, runs, preset=preset, parent_id=parent_id, sweep=sweep)
+        return add_runs(
+            session,
+            runs,
+            preset=preset,
+            parent_id=parent_id,
+            sweep=sweep,
+            owner=owner,
+            priority=priority,
+        )
 
 
 def add_runs(
@@ -60,10 +80,19 @@ def add_runs(
     preset: str = "",
     parent_id: str | None = None,
     sweep: str | None = None,
+    owner: str = "",
+    priority: int = 0,
 ) -> list[Run]:
     """As `create_runs`, within the caller's transaction."""
-    common = {"preset": preset, "parent_id": parent_id, "sweep": sweep, "queued_at": now()}
-    made = [Run(name=name, config=config, **common) for name, config in runs]  # type: ignore[arg-type]
+    common: dict[str, Any] = {
+        "preset": preset,
+        "parent_id": parent_id,
+        "sweep": sweep,
+        "queued_at": now(),
+        "owner": owner,
+        "priority": priority,
+    }
+    made = [Run(name=name, config=config, **common) for name, config in runs]
     for number, run in enumerate(made, next_number(session)):
         run.number = number
         session.add(run)

@@ -6,10 +6,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, cast
 
-from sqlalchemy import Engine, func, tuple_
+from sqlalchemy import Engine, func
 from sqlalchemy.orm import subqueryload
 from sqlmodel import col, select
-from sqlmodel.sql.sqltypes import UTCDateTime
 
 from ganboard.db import clock
 from ganboard.db.engine import reading
@@ -17,7 +16,6 @@ from ganboard.db.errors import UnknownRun
 from ganboard.db.fence import in_trash
 from ganboard.db.models import (
     ACTIVE,
-    WAITING,
     Checkpoint,
     Epoch,
     Event,
@@ -31,7 +29,6 @@ from ganboard.db.models import (
 from ganboard.db.types import Float32s
 
 MAX_ID = 200  # characters: more than any id has, fewer than SQLite's limit for patterns
-QUEUE_ORDER = (col(Run.queued_at), col(Run.created_at))
 
 
 def find_run(engine: Engine, text: str, *, trash_too: bool = False) -> Run:
@@ -135,30 +132,6 @@ def chart_version(engine: Engine, run_id: str) -> tuple[Any, ...]:
             ).one_or_none()
             or ()
         )
-
-
-def queue_position(engine: Engine, run: Run) -> int:
-    """How many waiting runs were queued before this one."""
-    earlier = (
-        select(func.count())
-        .select_from(Run)
-        .where(
-            col(Run.status).in_(WAITING),
-            tuple_(*QUEUE_ORDER)
-            < tuple_(run.queued_at, run.created_at, types=[UTCDateTime(), UTCDateTime()]),
-        )
-    )
-    with reading(engine) as session:
-        return session.scalar(earlier) or 0
-
-
-def waiting_runs(engine: Engine, *, for_seconds: float = 0.0) -> list[Run]:
-    """Runs that a worker may start now and that have waited at least so long, the longest first."""
-    ripe = select(Run).where(
-        col(Run.status).in_(WAITING), col(Run.queued_at) <= clock.now(-for_seconds)
-    )
-    with reading(engine) as session:
-        return list(session.exec(ripe.order_by(*QUEUE_ORDER)))
 
 
 def active_runs_of(engine: Engine, worker: str) -> list[Run]:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic import model_validator
 
+from ganboard.gan import needs
 from ganboard.gan.settings.declarations import Setting, declared
 from ganboard.gan.settings.problems import problem
 from ganboard.gan.settings.table import Settings
@@ -53,6 +54,7 @@ class RunConfig(Settings):
         self._check_data()
         self._check_batch()
         self._check_schedule()
+        self._check_place()
         self._check_own()
         self._check_amounts()
         return self
@@ -106,6 +108,13 @@ class RunConfig(Settings):
                     f"{name}={getattr(self, name):g} is beyond the run's end: lower it to"
                     f" epochs={self.epochs} or less."
                 )
+
+    def _check_place(self) -> None:
+        for name in ("needs", "prefers"):
+            try:
+                needs.parse(getattr(self, name))
+            except needs.BadNeed as error:
+                raise problem(f"{name} cannot be used: {error}.") from None
 
     def _check_amounts(self) -> None:
         if self.limit is not None and self.limit < self.batch_size:

@@ -146,6 +146,14 @@ class Settings(BaseModel):
         "Steps that a TPU takes in one program before it returns to the host, which then waits"
         " once for so many; equal losses",
         unit="steps", when=("strategy", "tpu"), speed=True, ge=1, le=256)
+    needs: str = setting("", "Acceleration",
+        "What the machine must have: labels, tpu, cores>=8, memory>=32, gpus>=1, gpu_memory>=24,"
+        " gpu=A100 or host=NAME, separated by commas",
+        label="Machine must have", affects="records", max_length=300)
+    prefers: str = setting("", "Acceleration",
+        "What the machine should have, in the terms of needs: one that has it and is free goes"
+        " first",
+        label="Machine should have", affects="records", max_length=300)
     loop: Literal["custom", "fit"] = setting("custom", "Acceleration",
         "Custom training loop, or Keras fit with a custom train_step",
         speed=True)

@@ -25,7 +25,7 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from ganboard.db.models import ENDED
-from ganboard.db.runs import commands, queries
+from ganboard.db.runs import backlog, commands, queries
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.process import redis_server
 from ganboard.worker.process.parent_death import environment_for_child
@@ -131,7 +131,7 @@ def flushed(context: Context, queued: int, running: int = 2) -> float:
         )
         took = time.monotonic() - began
         wait_until(
-            lambda: not queries.waiting_runs(context.engine), seconds=10, what="nothing waiting"
+            lambda: not backlog.waiting_runs(context.engine), seconds=10, what="nothing waiting"
         )
         left = "rq:job:*"
         wait_until(lambda: not redis.keys(left), seconds=30, what="no message left in Redis")

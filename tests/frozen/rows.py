@@ -69,6 +69,7 @@ ALONE = {
     "study",
     "stated_claim",
     "worker",
+    "draining",
     "model_version",
     "model_alias",
     "alert_channel",
@@ -188,5 +189,7 @@ MEANT = {
     ("search_trial", "search_id"): lambda n: f"search{n % 3}",
     ("search_trial", "number"): lambda n: n // 3,
     ("worker", "name"): lambda n: f"box:{n}",
+    ("draining", "machine"): lambda n: f"box-{n} é",
+    ("worker", "labels"): lambda n: [f"label{n}", "lab"],
     ("worker", "kind"): lambda n: ("training", "inference")[n % 2],
 }

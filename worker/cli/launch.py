@@ -35,6 +35,10 @@ def run(
             "--follow", help="Show progress until the run ends; Ctrl-C leaves it running."
         ),
     ] = False,
+    priority: Annotated[
+        int,
+        typer.Option(min=-100, max=100, help="Runs with higher numbers start first (usual: 0)."),
+    ] = 0,
     settings: ListSettings = False,
     as_json: AsJson = False,
 ) -> None:
@@ -46,6 +50,7 @@ def run(
     Examples:
       ganboard run --preset starter --follow
       ganboard run --preset paper --set batch_size=256 --set xla=true
+      ganboard run --preset paper --set "needs=gpu_memory>=24, lab3" --priority 5
       ganboard run --settings
     """
     if settings:
@@ -54,7 +59,7 @@ def run(
     from ganboard.worker.submission.submit import submit
 
     context = open_database(create=True)
-    submitted = submit(context, config, name=name, preset=preset or "")
+    submitted = submit(context, config, name=name, preset=preset or "", priority=priority)
     waiting = output.waiting(context, submitted)
     if follow:
         return output.follow(context, submitted, as_json)

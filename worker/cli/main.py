@@ -35,6 +35,7 @@ from ganboard.worker.cli import (
 from ganboard.worker.cli import annotations as annotations_cli
 from ganboard.worker.cli.claims import launch as claim_cli
 from ganboard.worker.cli.claims import stored as claims_cli
+from ganboard.worker.cli.fleet import commands as fleet
 from ganboard.worker.cli.options import AsJson, open_database
 from ganboard.worker.cli.reports import report
 from ganboard.worker.cli.requests import evaluate, surface
@@ -223,7 +224,7 @@ ELSEWHERE: tuple[Callable[..., None], ...] = (
     *of_models.commands(),
     rehearse.rehearse, serve.serve, verify.selftest, own_models.check, firstday.firstday,
     backup.backup,
-    backup.restore,
+    backup.restore, fleet.machines, fleet.drain, fleet.undrain, fleet.priority,
 )  # fmt: skip
 for command in ELSEWHERE:
     app.command(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -75,7 +77,8 @@ def open_database(*, pooled: bool = False, create: bool = False) -> Context:
     that may begin a new HOME."""
     from ganboard.worker.context import open_context
 
-    return open_context(pooled=pooled, create=create)
+    account = os.environ.get("USER") or os.environ.get("LOGNAME") or ""
+    return replace(open_context(pooled=pooled, create=create), user=account)
 
 
 def find(run_id: str) -> tuple[Context, Run]:

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from ganboard.db import heartbeats
 from ganboard.db.heartbeats import WorkerState
 from ganboard.db.models import WAITING
-from ganboard.db.runs import holders, queries
+from ganboard.db.runs import backlog, holders, queries
 from ganboard.worker.doctor.check import Check
 
 LONG_WAIT_SECONDS = 60.0  # in the queue, while a worker is free
@@ -69,7 +69,7 @@ def _left_waiting(engine: Engine, alive: list[WorkerState]) -> Iterator[Check]:
     }
     ripe = sum(
         run.id not in held_elsewhere
-        for run in queries.waiting_runs(engine, for_seconds=LONG_WAIT_SECONDS)
+        for run in backlog.waiting_runs(engine, for_seconds=LONG_WAIT_SECONDS)
     )
     if ripe and free:
         yield Check(

@@ -8,8 +8,7 @@ from contextlib import suppress
 from redis import Redis
 
 from ganboard.db.errors import LeaseLost
-from ganboard.db.models import Run
-from ganboard.db.runs import expiry, queries
+from ganboard.db.runs import backlog, expiry, queries
 from ganboard.worker import placement, removal
 from ganboard.worker.context import Context
 from ganboard.worker.queue.enqueue import enqueue_run
@@ -17,19 +16,14 @@ from ganboard.worker.queue.enqueue import enqueue_run
 RIPE_SECONDS = 3.0  # a run that waits longer than this was not picked up when it was enqueued
 
 
-def reconcile(context: Context, redis: Redis, *, ripe_seconds: float = RIPE_SECONDS) -> list[Run]:
+def reconcile(context: Context, redis: Redis, *, ripe_seconds: float = RIPE_SECONDS) -> None:
     """Enqueue every run that has waited this long and that any worker may take. Raises
-    QueueUnreachable.
-
-    Returns those that are for this machine alone: a message could reach any worker, usually another
-    one.
-    """
+    QueueUnreachable."""
     expiry.expire_leases(context.engine)
     removal.remove_expired(context)
-    ready = placement.ready(context, queries.waiting_runs(context.engine, for_seconds=ripe_seconds))
-    for run in ready.anywhere:
+    waiting = backlog.waiting_runs(context.engine, for_seconds=ripe_seconds)
+    for run in placement.tend(context, waiting):
         enqueue_run(redis, run)
-    return ready.here
 
 
 def bury_own_runs(context: Context, name: str, cause: str) -> None:

@@ -26,7 +26,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ganboard.db import heartbeats
 from ganboard.db.errors import DbError
-from ganboard.db.models import Run
 from ganboard.db.runs import queries
 from ganboard.worker import logs
 from ganboard.worker.clear_errors import CLEAR_ERRORS
@@ -35,11 +34,13 @@ from ganboard.worker.errors import QueueUnreachable
 from ganboard.worker.process import health, machine
 from ganboard.worker.process.frozen import Frozen
 from ganboard.worker.process.parent_death import PARENT, die_with_named_parent
+from ganboard.worker.queue.choice import Choice
 from ganboard.worker.queue.device_probe import DeviceProbe
-from ganboard.worker.queue.enqueue import JOB, clear, message, open_queue, sweep, wait_for_queue
+from ganboard.worker.queue.enqueue import JOB, clear, open_queue, sweep, wait_for_queue
+from ganboard.worker.queue.gpus import restrict
 from ganboard.worker.queue.job import WORKER
 from ganboard.worker.queue.message import AWAY, Message, is_ours
-from ganboard.worker.queue.reconcile import bury_own_runs, reconcile
+from ganboard.worker.queue.reconcile import RIPE_SECONDS, bury_own_runs, reconcile
 from ganboard.worker.queue.slots import join
 
 log = logging.getLogger("ganboard.worker")
@@ -79,12 +80,11 @@ class TrainWorker(Worker):
         self._context, self._own_name = context, name
         self._machine = machine.name(context.settings)
         self._run_id: str | None = None
-        self._for_us: list[Run] = []  # runs that wait for a worker of this machine
         self._next_heartbeat = self._next_reconcile = 0.0
         # since when no run of ours is active though a work-horse lives
         self._strange_since: float | None = None
         self._frozen = Frozen()
-        self._probe = DeviceProbe()
+        self._choice = Choice(context, DeviceProbe())
 
     # --- duties ---
 
@@ -112,14 +112,15 @@ class TrainWorker(Worker):
                     host=socket.gethostname(),
                     pid=os.getpid(),
                     run_id=self._run_id,
-                    devices=self._probe.result(),
+                    devices=self._choice.devices(),
                     machine=self._machine,
                     boot=machine.boot(),
+                    labels=self._choice.labels,
                 )
             if time.monotonic() >= self._next_reconcile:
                 self._next_reconcile = time.monotonic() + RECONCILE_SECONDS
                 self._end_what_is_not_ours()
-                self._for_us = reconcile(self._context, self.connection)
+                reconcile(self._context, self.connection)
         except (SQLAlchemyError, DbError, QueueUnreachable, OSError) as error:
             log.warning("%s", str(error).splitlines()[0])
 
@@ -164,23 +165,22 @@ class TrainWorker(Worker):
         self, timeout: int | None, max_idle_time: int | None = None
     ) -> tuple[Job, Queue] | None:
         while True:
-            if (own := self._own_job()) is not None:
-                return own
+            # what is for this machine alone, or what other workers were notified of and cannot run
+            run = self._choice.run(for_seconds=RIPE_SECONDS)
+            if late := self._choice.sent(self.queues[0], run):
+                return late
             with self._outliving():
                 found = super().dequeue_job_and_maintain_ttl(timeout, max_idle_time or IDLE_SECONDS)
-                if found is not None or max_idle_time is not None or timeout is None:
+                if found is None and max_idle_time is None and timeout is not None:
+                    continue
+                if found is None or not is_ours(found[0]):
                     return found
-
-    def _own_job(self) -> tuple[Job, Queue] | None:
-        """The run that has waited longest for this machine alone. Other workers of it may take it
-        as well: the claim decides."""
-        if not self._for_us:
-            return None
-        try:
-            return message(self.queues[0], self._for_us.pop(0)), self.queues[0]
-        except RedisError as error:
-            log.warning("Redis is away (%s).", type(error).__name__)
-            return None
+                run = self._choice.run(notified=found[0].args[0])
+                if run is not None and run.id == found[0].args[0]:
+                    return found
+                self.connection.delete(found[0].key)
+                if instead := self._choice.sent(self.queues[0], run):
+                    return instead
 
     def run_maintenance_tasks(self) -> None:
         """Not RQ's own: it calls, in this process, whatever function a lost job names for its
@@ -277,10 +277,11 @@ def main() -> int:
     logs.configure()
     try:
         context = open_context(pooled=False)  # no connection may be open when RQ forks
+        name, _slot = join(context.settings, context.engine)
+        restrict(context.settings, name)
     except CLEAR_ERRORS as error:
         print(f"ganboard: {error}", file=sys.stderr)  # noqa: T201
         return 1
-    name, _slot = join(context.settings, context.engine)
     os.environ[WORKER] = name
     os.environ[PARENT] = str(os.getpid())  # the work-horse ties its life to ours
     wait_for_queue(context)

@@ -125,7 +125,9 @@ def launch(context: Context, study: Study) -> tuple[Stored, list[Run]]:
             missing.append(
                 ((one.member.name, one.member.config.model_dump(mode="json")), one.parts)
             )
-    made = studies.store(context.engine, stored, counted=counted, missing=missing)
+    made = studies.store(
+        context.engine, stored, counted=counted, missing=missing, owner=context.user
+    )
     submit.call(context, made)
     queued = made + _again(context, [one.run_id for one in needed if one.run_id])
     _ask_for_surface(context, stored, anew=bool(queued))

@@ -100,6 +100,7 @@ def submit(
     preset: str = "",
     parent_id: str | None = None,
     here: bool = False,
+    priority: int = 0,
 ) -> Run:
     """Check, store, enqueue. Once this returns the run will be trained, whatever happens to Redis.
 
@@ -114,6 +115,8 @@ def submit(
         config=config.model_dump(mode="json"),
         preset=preset,
         parent_id=parent_id,
+        owner=context.user,
+        priority=priority,
     )
     if not here:
         call(context, [run])

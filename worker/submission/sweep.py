@@ -227,7 +227,14 @@ def launch(
     sweep = new_id()
     call(
         context,
-        commands.create_runs(context.engine, runs, preset=preset, parent_id=parent_id, sweep=sweep),
+        commands.create_runs(
+            context.engine,
+            runs,
+            preset=preset,
+            parent_id=parent_id,
+            sweep=sweep,
+            owner=context.user,
+        ),
     )
     return sweep
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from ganboard.db import heartbeats
 from ganboard.db.errors import UnknownRun
 from ganboard.db.models import ENDED, WAITING, Run
-from ganboard.db.runs import holders, queries, runtime_estimation
+from ganboard.db.runs import backlog, queries, runtime_estimation
 from ganboard.gan.config import RunConfig
 from ganboard.gan.events import (
     EpochDone,
@@ -21,6 +21,7 @@ from ganboard.gan.events import (
     Started,
     Steps,
 )
+from ganboard.worker import placement
 from ganboard.worker.context import Context
 from ganboard.worker.formatting import phase_progress, plural
 from ganboard.worker.terminal.run_view import State, View
@@ -110,11 +111,9 @@ def why_waiting(context: Context, run: Run) -> str:
             f"No worker is running. Run {run.id} is stored and will start with `ganboard up` or"
             " `ganboard worker`."
         )
-    if (
-        awaited := holders.awaited(context.engine, run, context.settings.machine_wait_seconds)
-    ) is not None:
+    if (awaited := placement.waits_for(context, [run]).get(run.id)) is not None:
         return f"{awaited.reason}."
-    before = queries.queue_position(context.engine, run)
+    before = backlog.queue_position(context.engine, run)
     return (
         f"Run {run.id} is waiting for {plural(before, 'earlier run')}."
         if before

@@ -26,7 +26,7 @@ from ganboard.db import heartbeats, migrate, replacement, requests, stats, studi
 from ganboard.db.curves import series, timeline
 from ganboard.db.engine import make_engine
 from ganboard.db.runs import annotations as run_annotations
-from ganboard.db.runs import listing, notifications, past_runs, queries, trash
+from ganboard.db.runs import backlog, listing, notifications, past_runs, queries, trash
 from tests.frozen.make import frozen, revisions, upgrade_to
 from tests.frozen.rows import EPOCHS, RUNS
 from tests.unit.db.stored_runs import IN_FORK
@@ -166,7 +166,7 @@ def ask_everything(engine: Engine) -> None:
         past_runs.finished_configs(engine), past_runs.imported_runs(engine),
         run_annotations.tags_of(engine, ids), run_annotations.all_tags(engine),
         run_annotations.views(engine, "runs"),
-        queries.waiting_runs(engine), queries.newest_run_id(engine),
+        backlog.waiting_runs(engine), queries.newest_run_id(engine),
     ]  # fmt: skip
     for run in runs:
         assert [epoch.epoch for epoch in queries.epochs(engine, run.id)] == list(
@@ -178,7 +178,7 @@ def ask_everything(engine: Engine) -> None:
         assert queries.events(engine, run.id, limit=None)
         assert queries.checkpoints(engine, run.id)
         everything += [
-            queries.chart_version(engine, run.id), queries.queue_position(engine, run),
+            queries.chart_version(engine, run.id), backlog.queue_position(engine, run),
             queries.qualities(engine, run.id), queries.step_series(engine, run.id, 1),
             queries.grids(engine, run.id), queries.samples(engine, run.id),
             timeline.of_run(engine, run.id),

@@ -22,6 +22,7 @@ from ganboard.db.models import (  # fmt: skip
     Calibration,
     Checkpoint,
     ClaimRun,
+    Draining,
     Epoch,
     Event,
     Grid,
@@ -275,7 +276,9 @@ def full_rows() -> list[SQLModel]:
             devices={"gpus": []},
             machine="box-ab12cd34",
             boot="6f2c",
+            labels=["lab", "ünï"],
         ),
+        Draining(machine="box-ab12cd34", since=MOMENT),
         AlertChannel(
             id="channel",
             name="lab",

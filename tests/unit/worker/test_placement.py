@@ -12,13 +12,15 @@ import pytest
 
 from ganboard.db import heartbeats
 from ganboard.db.models import Run
-from ganboard.db.runs import checkpoint_reports, commands, holders, queries
+from ganboard.db.runs import backlog, checkpoint_reports, commands, holders, queries
 from ganboard.db.settings import Settings, SettingsError
 from ganboard.gan.checkpoint import store
+from ganboard.gan.needs import Offer
 from ganboard.gan.progress import Progress
 from ganboard.worker import placement
 from ganboard.worker.context import Context
 from ganboard.worker.process import machine
+from tests.factories import HARDWARE
 
 MakeRun = Callable[..., Run]
 WAIT = 100.0
@@ -57,9 +59,10 @@ def suspended(context: Context, step: int = 12, **row: Any) -> Run:
 
 
 def ready(context: Context) -> list[str]:
-    """Those that may start here, on this machine alone or on any."""
-    found = placement.ready(context, queries.waiting_runs(context.engine))
-    return [run.id for run in (*found.anywhere, *found.here)]
+    """The run that may start here next, if any, once what waits for a machine was looked after."""
+    placement.tend(context, backlog.waiting_runs(context.engine))
+    run = placement.next_run(context, Offer())
+    return [run.id] if run else []
 
 
 def now(context: Context, run: Run) -> Run:
@@ -97,7 +100,8 @@ def test_a_run_is_left_to_its_machine_while_that_is_alive(context: Context, othe
     name = alive(context)
     alive(other)
     assert ready(other) == []
-    assert placement.ready(context, [run]) == placement.Ready([], [run])
+    assert placement.tend(context, [run]) == []
+    assert ready(context) == [run.id]
     awaited = holders.awaited(context.engine, now(context, run), WAIT)
     assert awaited == holders.Awaited(
         f"Waiting for a free worker of machine {name}, which has the checkpoint of step 12", None
@@ -108,7 +112,7 @@ def test_a_run_is_left_to_its_machine_while_that_is_alive(context: Context, othe
 def test_a_single_machine_enqueues_its_own_runs_like_all_others(context: Context) -> None:
     run = suspended(context)
     alive(context)
-    assert placement.ready(context, [run]) == placement.Ready([run], [])
+    assert placement.tend(context, [run]) == [run]
 
 
 def test_a_machine_that_is_away_is_waited_for_then_the_run_ends_and_asks(
@@ -226,3 +230,107 @@ def test_the_time_to_wait_is_a_number_of_seconds(tmp_path: Path, text: str) -> N
         match=r"^GANBOARD_MACHINE_WAIT=.* is not a number of seconds from 0 to 999999. Unset it",
     ):
         Settings(home=tmp_path, machine_wait=text).prepare_home()
+
+
+def worker(context: Context, name: str, **row: Any) -> None:
+    """A live worker of another machine, of which nothing but its heartbeat exists."""
+    usual = {"host": name, "pid": 1, "run_id": None, "machine": name}
+    heartbeats.record(context.engine, name=f"{name}:1", **{**usual, **row})
+
+
+def queued(make_run: MakeRun, name: str = "a run", **config: Any) -> Run:
+    return make_run(name, status="queued", **config)
+
+
+def chosen(context: Context, here: Offer = Offer(), **which: Any) -> str | None:
+    run = placement.next_run(context, here, **which)
+    return run.name if run else None
+
+
+def reason(context: Context, run: Run) -> str | None:
+    awaited = placement.waits_for(context, [now(context, run)]).get(run.id)
+    return awaited.reason if awaited else None
+
+
+def test_a_run_waits_for_a_machine_that_has_what_it_needs(
+    context: Context, make_run: MakeRun
+) -> None:
+    run = queued(make_run, needs="lab3, cores>=8")
+    two, eight = {**HARDWARE, "cores": 2}, {**HARDWARE, "cores": 8}
+    worker(context, "small", devices=two, labels=["lab3"])
+    assert chosen(context, Offer(["lab3"], "small", two)) is None
+    assert chosen(context, Offer((), "big", eight)) is None
+    assert reason(context, run) == "No machine has what it needs: cores>=8"
+    worker(context, "big", devices=eight, labels=["lab3"])
+    assert reason(context, run) is None
+    assert chosen(context, Offer(["lab3"], "big", eight)) == "a run"
+
+
+def test_a_machine_that_it_prefers_goes_first_while_that_is_free(
+    context: Context, make_run: MakeRun
+) -> None:
+    queued(make_run, prefers="fast")
+    assert chosen(context) == "a run"  # no machine is fast
+    worker(context, "racer", labels=["fast"])
+    assert chosen(context) is None
+    assert chosen(context, Offer(["fast"])) == "a run"
+    worker(context, "racer", labels=["fast"], run_id="another")
+    assert chosen(context) == "a run"
+    worker(context, "racer", labels=["fast"])
+    heartbeats.drain(context.engine, "racer")
+    assert chosen(context) == "a run"
+
+
+def test_what_this_machine_cannot_run_is_left_to_one_that_can(
+    context: Context, make_run: MakeRun
+) -> None:
+    none, one = {"gpus": [], "tpus": []}, {"gpus": [{"name": "A100"}], "tpus": []}
+    queued(make_run, precision="mixed_float16")
+    assert chosen(context, Offer(devices=none)) == "a run"  # to fail with a sentence
+    worker(context, "box", devices=one)
+    assert chosen(context, Offer(devices=none)) is None
+    assert chosen(context, Offer(devices=one)) == "a run"
+
+
+def test_a_drained_machine_takes_nothing(context: Context, make_run: MakeRun) -> None:
+    run, name = queued(make_run), alive(context)
+    heartbeats.drain(context.engine, name)
+    heartbeats.drain(context.engine, name)
+    assert chosen(context) is None
+    assert reason(context, run) == "Every machine is drained; `ganboard undrain` ends that"
+    worker(context, "another")
+    assert reason(context, run) is None
+    assert heartbeats.undrain(context.engine, name)
+    assert not heartbeats.undrain(context.engine, name)
+    assert chosen(context) == "a run"
+
+
+def test_a_notified_run_goes_first_among_equals_only(context: Context, make_run: MakeRun) -> None:
+    queued(make_run, "first")
+    second, third = queued(make_run, "second"), queued(make_run, "third", needs="lab3")
+    assert chosen(context) == "first"
+    assert chosen(context, notified=second.id) == "second"
+    assert chosen(context, notified=third.id) == "first"  # it cannot run here
+    assert chosen(context, notified="unknown") == "first"
+    urgent = queued(make_run, "urgent")
+    backlog.set_priority(context.engine, run_id=urgent.id, priority=1)
+    assert chosen(context, notified=second.id) == "urgent"
+    assert chosen(context, for_seconds=60) is None
+
+
+def test_what_fits_is_found_behind_any_number_of_others(
+    context: Context, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(placement, "PAGE", 2)
+    for number in range(5):
+        queued(make_run, f"run {number}", needs="elsewhere")
+    assert chosen(context) is None
+    last = queued(make_run, "last")
+    assert chosen(context) == "last"
+    assert chosen(context, notified=last.id) == "last"
+
+
+def test_labels_come_from_the_environment(tmp_path: Path) -> None:
+    assert placement.labels(Settings(home=tmp_path, labels="lab3, fast")) == ("lab3", "fast")
+    with pytest.raises(SettingsError, match=r"^GANBOARD_LABELS cannot be used: 'a b' is no label"):
+        placement.labels(Settings(home=tmp_path, labels="a b"))

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from ganboard.db import heartbeats, models
 from ganboard.db.engine import make_engine
-from ganboard.db.runs import commands, expiry, queries
+from ganboard.db.runs import backlog, commands, expiry, queries
 from ganboard.db.runs.commands import MAX_FAILURES
 from tests.unit.db.stored_runs import (
     IN_FORK,
@@ -93,8 +93,8 @@ def test_the_clock_of_the_client_does_not_matter(
         assert lease is not None
         assert 0 < (lease - queries.database_time(engine)).total_seconds() <= 50
     fresh = submitted(engine)
-    assert {run.id for run in queries.waiting_runs(engine)} == {fresh, dead["run_id"]}
-    assert queries.waiting_runs(engine, for_seconds=60) == []
+    assert {run.id for run in backlog.waiting_runs(engine)} == {fresh, dead["run_id"]}
+    assert backlog.waiting_runs(engine, for_seconds=60) == []
     heartbeats.record(engine, name="w", host="box", pid=1, run_id=None)
     assert heartbeats.workers(engine)[0].alive
 

@@ -10,7 +10,7 @@ from ganboard.db.engine import writing
 from ganboard.db.errors import UnknownRun
 from ganboard.db.models import STATUSES, Run, utc_now
 from ganboard.db.runs import annotations as run_annotations
-from ganboard.db.runs import commands, listing, queries
+from ganboard.db.runs import backlog, commands, listing, queries
 from tests.unit.db.stored_runs import STEPS, claimed, in_status, steps, stored, submitted, training
 
 AWKWARD = (
@@ -133,27 +133,27 @@ def test_archived_runs_are_listed_and_counted_only_when_asked_for(engine: Engine
 def test_the_place_in_the_queue(engine: Engine) -> None:
     first, second, third = (submitted(engine) for _ in range(3))
     assert [
-        queries.queue_position(engine, stored(engine, run_id)) for run_id in (first, second, third)
+        backlog.queue_position(engine, stored(engine, run_id)) for run_id in (first, second, third)
     ] == [0, 1, 2]
     claimed(engine, first)
     assert [
-        queries.queue_position(engine, stored(engine, run_id)) for run_id in (second, third)
+        backlog.queue_position(engine, stored(engine, run_id)) for run_id in (second, third)
     ] == [0, 1]
     commands.finish(engine, run_id=first, attempt=1, status="suspended")
-    assert queries.queue_position(engine, stored(engine, first)) == 2
-    assert [run.id for run in queries.waiting_runs(engine)] == [second, third, first]
+    assert backlog.queue_position(engine, stored(engine, first)) == 2
+    assert [run.id for run in backlog.waiting_runs(engine)] == [second, third, first]
 
 
 def test_runs_queued_in_the_same_moment_keep_the_order_of_their_submission(engine: Engine) -> None:
     moment = utc_now() - timedelta(hours=1)
     for i, run_id in enumerate(("cccccccccc", "aaaaaaaaaa", "bbbbbbbbbb")):
         with_id(engine, run_id, queued_at=moment, created_at=moment + timedelta(microseconds=i))
-    assert [run.id for run in queries.waiting_runs(engine)] == [
+    assert [run.id for run in backlog.waiting_runs(engine)] == [
         "cccccccccc",
         "aaaaaaaaaa",
         "bbbbbbbbbb",
     ]
-    assert [queries.queue_position(engine, run) for run in queries.waiting_runs(engine)] == [
+    assert [backlog.queue_position(engine, run) for run in backlog.waiting_runs(engine)] == [
         0,
         1,
         2,
@@ -164,8 +164,8 @@ def test_only_runs_that_waited_long_enough_are_enqueued_again(engine: Engine) ->
     old = with_id(engine, "aaaaaaaaaa", queued_at=utc_now() - timedelta(seconds=100))
     submitted(engine)
     in_status(engine, "running")
-    assert [run.id for run in queries.waiting_runs(engine, for_seconds=50)] == [old.id]
-    assert queries.waiting_runs(engine, for_seconds=150) == []
+    assert [run.id for run in backlog.waiting_runs(engine, for_seconds=50)] == [old.id]
+    assert backlog.waiting_runs(engine, for_seconds=150) == []
 
 
 # --- what changes a list ---

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import StatementError
 
 from ganboard.db.models import Run
-from ganboard.db.runs import commands, past_runs, queries
+from ganboard.db.runs import backlog, commands, past_runs, queries
 from ganboard.db.runs.runtime_estimation import Estimate, History, Measured, begins, time_left
 from ganboard.db.runs.time_per_image import SLACK, fit
 from tests.unit.db.stored_runs import STEPS, finish_epoch, submitted, training
@@ -243,7 +243,7 @@ def test_runs_of_a_grid_are_stored_together_and_in_order(engine: Engine) -> None
         ("b", 3, "s1", "queued"),
     ]
     assert [run.id for run in queries.sweep_runs(engine, "s1")] == [run.id for run in made]
-    assert [run.id for run in queries.waiting_runs(engine)][1:] == [run.id for run in made]
+    assert [run.id for run in backlog.waiting_runs(engine)][1:] == [run.id for run in made]
     assert queries.sweep_runs(engine, "other") == []
     assert commands.create_runs(engine, [], sweep="s2") == []
 

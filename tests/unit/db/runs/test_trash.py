@@ -17,6 +17,7 @@ from ganboard.db.fence import in_trash
 from ganboard.db.models import ACTIVE, STATUSES, WAITING, Run, Study
 from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import (
+    backlog,
     commands,
     expiry,
     external,
@@ -74,7 +75,7 @@ def shown(engine: Engine) -> dict[str, Any]:
         "notices": notifications.notices(engine),
         "speeds": past_runs.measured_runs(engine),
         "finished": past_runs.finished_configs(engine),
-        "waiting": queries.waiting_runs(engine),
+        "waiting": backlog.waiting_runs(engine),
         "awaited": holders.newest_of_waiting(engine),
         "tags": run_annotations.all_tags(engine),
         "drawable": requests.drawable_runs(engine, limit=9),
@@ -131,7 +132,7 @@ def test_what_trains_cannot_be_deleted_and_what_waits_is_stopped(
     moved = trash.move(engine, run_id=run_id)
     expected = "stopped" if status in WAITING else status
     assert moved.status == expected
-    assert queries.waiting_runs(engine) == []
+    assert backlog.waiting_runs(engine) == []
     assert commands.claim(engine, run_id=run_id, worker="w-2") is None
     assert expiry.expire_leases(engine) == []
     back = trash.restore(engine, run_id=run_id)

@@ -17,7 +17,11 @@ from tests.cli import document, ganboard
 
 COMMAND_LINE = {
     "up": ["--port", "--address", "--workers", "--no-starter"],
-    "run": ["--preset", "--set", "--name", "--follow", "--settings", "--json"],
+    "run": [*("--preset", "--set", "--name", "--follow", "--priority", "--settings", "--json")],
+    "machines": ["--json"],
+    "drain": ["MACHINE", "--json"],
+    "undrain": ["MACHINE", "--json"],
+    "priority": ["RUN", "NUMBER", "--json"],
     "train": ["--preset", "--set", "--name", "--follow", "--settings", "--json"],
     "runs": ["--status", "--search", "--archived", "--trash", "--column", "--limit", "--json"],
     "show": ["RUN", "--metric", "--over", "--metrics", "--json"],

@@ -1,0 +1,56 @@
+"""What a worker can offer, and which run it trains next."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from typing import Any
+
+from redis.exceptions import RedisError
+from rq import Queue
+from rq.job import Job
+from sqlalchemy.exc import SQLAlchemyError
+
+from ganboard.db.errors import DbError
+from ganboard.db.models import Run
+from ganboard.gan.needs import Offer
+from ganboard.worker import placement
+from ganboard.worker.context import Context
+from ganboard.worker.queue.device_probe import DeviceProbe
+from ganboard.worker.queue.enqueue import message
+
+log = logging.getLogger("ganboard.worker")
+
+
+class Choice:
+    """Looks into the database, which is the truth: a message only says that it is time to."""
+
+    def __init__(self, context: Context, probe: DeviceProbe | None) -> None:
+        """`probe` may be None where the hardware plays no part. Raises SettingsError."""
+        self.labels = placement.labels(context.settings)
+        self._context, self._probe = context, probe
+        self._devices: dict[str, Any] | None = None
+
+    def devices(self) -> dict[str, Any] | None:
+        """What this machine has; None until the probe has ended."""
+        if self._devices is None and self._probe is not None:
+            self._devices = self._probe.result()
+        return self._devices
+
+    def run(self, **which: Any) -> Run | None:
+        """As `placement.next_run`; also None while the database is away."""
+        here = Offer(self.labels, socket.gethostname(), self.devices())
+        try:
+            return placement.next_run(self._context, here, **which)
+        except (SQLAlchemyError, DbError, OSError) as error:
+            log.warning("%s", str(error).splitlines()[0])
+            return None
+
+    def sent(self, queue: Queue, run: Run | None) -> tuple[Job, Queue] | None:
+        """The message of a run that was chosen without one. Other workers may take the run as
+        well: the claim decides."""
+        try:
+            return None if run is None else (message(queue, run), queue)
+        except RedisError as error:
+            log.warning("Redis is away (%s).", type(error).__name__)
+            return None
