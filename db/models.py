@@ -512,6 +512,25 @@ class Checkpoint(SQLModel, table=True):
     machine: str | None = Field(default=None, sa_type=Text)
 
 
+class Artifact(SQLModel, table=True):
+    """A file or checkpoint of a run that lies whole in the artifact store; its key there follows
+    from (run, name)."""
+
+    __tablename__ = "artifact"
+
+    # no foreign key: the row of a run that was removed says what is to be removed from the store
+    run_id: str = Field(primary_key=True, sa_type=Text)
+    # as in the run's folder: checkpoints/ckpt-12-1, snapshots/epoch-3.npz; logs/MACHINE.log
+    name: str = Field(primary_key=True, sa_type=Text)
+    digest: str  # of a checkpoint's manifest, or of the file
+    size: int = Field(sa_type=BigInteger)  # bytes
+    # of a checkpoint
+    step: int | None = None
+    attempt: int | None = None
+    epoch: int | None = None
+    stored_at: datetime = Field(default_factory=utc_now)
+
+
 class Event(SQLModel, table=True):
     """Something that happened to a run, in words."""
 

@@ -86,12 +86,9 @@ class Settings(BaseSettings):
     )
     data_dir: Path | None = Field(None, description="Data sets; empty: HOME/data")
     log_format: str = Field("text", description="Log format: text, or one JSON object per line")
-    heartbeat: Path | None = Field(
-        None, description=("File that workers touch every 3 s, for container health checks")
-    )
+    heartbeat: Path | None = Field(None, description="File that workers touch every 3 s")
     published: str = Field(
-        "",
-        description=("`loopback`: for containers whose port is only reachable from this machine"),
+        "", description="`loopback`: for containers whose port is only reachable from this machine"
     )
     public_url: str = Field(
         "",
@@ -127,8 +124,10 @@ class Settings(BaseSettings):
     )
     gpus: str = Field("all", description="GPUs of a worker: `all` of its machine, or `one` in turn")
     machine_wait: str = Field(
-        "300",
-        description=("Seconds a run waits for the machine with its checkpoints before it fails"),
+        "300", description="Seconds a run waits for the machine with its checkpoints"
+    )
+    store: str = Field(
+        "", description="Artifact store, such as s3://bucket/ganboard or file:///shared/ganboard"
     )
     serve_token: str = Field(
         "",

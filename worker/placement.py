@@ -8,14 +8,17 @@ another machine has is left to that one.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 from ganboard.db import heartbeats
-from ganboard.db.models import WAITING, Checkpoint, Run, Worker
-from ganboard.db.runs import backlog, commands, holders, queries
+from ganboard.db.errors import LeaseLost
+from ganboard.db.models import WAITING, Artifact, Checkpoint, Run, Worker
+from ganboard.db.runs import artifacts, backlog, commands, holders, queries, reports
 from ganboard.db.runs.commands import Claim
 from ganboard.db.runs.holders import Awaited
 from ganboard.db.settings import Settings, SettingsError
@@ -25,31 +28,74 @@ from ganboard.gan.devices import capabilities
 from ganboard.gan.needs import BadNeed, Need, Offer
 from ganboard.gan.needs import labels as parse_labels
 from ganboard.gan.needs import parse as parse_needs
+from ganboard.worker.artifacts import transfers
+from ganboard.worker.artifacts.store import StoreError, configured, open_store
 from ganboard.worker.context import Context
 from ganboard.worker.process import machine
+
+log = logging.getLogger("ganboard.worker")
 
 PAGE = 100  # runs that are read together
 
 
 def claim(context: Context, run_id: str, worker: str) -> Claim | None:
-    """`commands.claim`, but None for a run whose newest checkpoint this machine cannot read: no
-    attempt is spent on it."""
-    run = queries.get_run(context.engine, run_id)
+    """`commands.claim`, but None for a run whose newest checkpoint this machine can neither read
+    nor fetch from the artifact store: no attempt is spent on it."""
+    engine = context.engine
+    run = queries.get_run(engine, run_id)
     if run is None:
         return None
-    newest = holders.newest(context.engine, run_id)
-    if newest is not None and not may_start(context.settings, newest):
+    newest, stored = holders.newest(engine, run_id), artifacts.newest(engine, run_id)
+    fetched = None
+    if stored is not None and (newest is None or not _reads(context, newest, stored)):
+        if not _suffices(stored, newest) or (fetched := _fetched(context, stored)) is None:
+            return None
+    elif newest is not None and not may_start(context.settings, newest):
         return None
-    return commands.claim(context.engine, run_id=run_id, worker=worker, after=run.attempt)
+    claimed = commands.claim(engine, run_id=run_id, worker=worker, after=run.attempt)
+    if claimed is not None and fetched:
+        with suppress(LeaseLost):
+            reports.add_event(
+                engine, run_id=run_id, attempt=claimed.attempt, level="info", text=fetched
+            )
+    return claimed
+
+
+def _reads(context: Context, newest: Checkpoint, stored: Artifact) -> bool:
+    """Whether the newest checkpoint on a disk is here and none that is stored is newer."""
+    older = (stored.step, stored.attempt) <= (newest.step, newest.attempt)
+    return older and may_start(context.settings, newest)
+
+
+def _suffices(stored: Artifact | None, newest: Checkpoint | None) -> bool:
+    """Whether nothing would be lost by going on from a stored checkpoint."""
+    if stored is None:
+        return False
+    return newest is None or (stored.step, stored.attempt) >= (newest.step, newest.attempt)
+
+
+def _fetched(context: Context, stored: Artifact) -> str | None:
+    """What was fetched, in words; None where it could not be, which the log tells."""
+    try:
+        if (store := open_store(context.settings)) is None:
+            return None
+        transfers.fetch(context.settings, store, stored)
+    except StoreError as error:
+        log.warning("%s", error)
+        return None
+    return f"Fetched the checkpoint of step {stored.step} from the artifact store."
 
 
 def tend(context: Context, waiting: Sequence[Run]) -> list[Run]:
     """Those of the `waiting` runs whose notification any worker may take: the others are for this
     machine alone, which looks for them itself (`next_run`), or for another one.
 
-    Runs of an unavailable machine wait as long as the settings say, then fail with a message.
+    Runs of an unavailable machine wait as long as the settings say; then they go on from an older
+    checkpoint in the artifact store, or fail with a message.
     """
     engine, here = context.engine, machine.name(context.settings)
+    seconds, store = context.settings.machine_wait_seconds, configured(context.settings)
+    in_store = artifacts.newest_of_waiting(engine) if store else {}
     alive = {state.worker.machine for state in heartbeats.workers(engine) if state.alive}
     newest = holders.newest_of_waiting(engine)
     anywhere = []
@@ -64,10 +110,14 @@ def tend(context: Context, waiting: Sequence[Run]) -> list[Run]:
                 holders.end_wait(engine, run.id)
         elif may_start(context.settings, checkpoint):
             holders.adopt(engine, checkpoint, here)
-        elif run.phase == holders.AWAITING:
-            holders.give_up(engine, checkpoint, context.settings.machine_wait_seconds)
+        elif _suffices(stored := in_store.get(run.id), checkpoint):
+            anywhere.append(run)
+        elif run.phase != holders.AWAITING:
+            holders.wait(engine, checkpoint, seconds)
+        elif stored is not None and stored.step is not None:
+            holders.fall_back(engine, checkpoint, stored.step, seconds)
         else:
-            holders.wait(engine, checkpoint, context.settings.machine_wait_seconds)
+            holders.give_up(engine, checkpoint, seconds)
     return anywhere
 
 
@@ -123,6 +173,7 @@ class _Look:
     drained: bool
     alive: list[Worker]
     newest: dict[str, Checkpoint]
+    stored: dict[str, Artifact]
 
     @classmethod
     def of(cls, context: Context, here: Offer) -> _Look:
@@ -139,6 +190,7 @@ class _Look:
                 if state.alive and state.worker.machine not in drained
             ],
             holders.newest_of_waiting(context.engine),
+            artifacts.newest_of_waiting(context.engine),
         )
 
     def fits(self, run: Run) -> bool:
@@ -156,12 +208,16 @@ class _Look:
         return _can(run, self.here.devices) or not any(_can(run, one.devices) for one in others)
 
     def _has_checkpoint(self, run: Run) -> bool:
-        newest = self.newest.get(run.id)
-        if newest is None or newest.machine == self.machine:
+        newest, stored = self.newest.get(run.id), self.stored.get(run.id)
+        if newest is None and stored is None:
             return True
-        if newest.machine in {one.machine for one in self.alive}:
+        if newest is not None and newest.machine == self.machine:
+            return True
+        if newest is not None and newest.machine in {one.machine for one in self.alive}:
             return False
-        return may_start(self.context.settings, newest)
+        if configured(self.context.settings) and _suffices(stored, newest):
+            return True
+        return newest is not None and may_start(self.context.settings, newest)
 
 
 def waits_for(context: Context, runs: Sequence[Run]) -> dict[str, Awaited]:

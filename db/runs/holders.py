@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Engine, update
+from sqlalchemy import ColumnElement, Engine, delete, update
 from sqlmodel import Session, col, select
 
 from ganboard.db import clock
@@ -109,6 +109,31 @@ def give_up(engine: Engine, checkpoint: Checkpoint, seconds: float) -> bool:
         if attempt is not None:
             note(session, checkpoint.run_id, attempt, "error", error)
         return attempt is not None
+
+
+def fall_back(engine: Engine, checkpoint: Checkpoint, step: int, seconds: float) -> bool:
+    """Let a run that has waited for so long go on from its stored checkpoint of an older `step`:
+    what was saved later, on machines that are away, is no longer listed. Returns whether it was
+    time."""
+    over = (*_awaiting(checkpoint.run_id), col(Run.phase_since) < now(-seconds))
+    with writing(engine) as session:
+        begun = session.execute(
+            update(Run)
+            .where(*over)
+            .values(phase=None, phase_since=None)
+            .returning(col(Run.attempt))
+        )
+        if (attempt := begun.scalar_one_or_none()) is None:
+            return False
+        later = (col(Checkpoint.run_id) == checkpoint.run_id, col(Checkpoint.step) > step)
+        session.execute(delete(Checkpoint).where(*later))
+        text = (
+            f"{_machine(checkpoint).capitalize()} was unavailable for {seconds:.0f} s: going on"
+            f" from the checkpoint of step {step} in the artifact store instead of step"
+            f" {checkpoint.step}."
+        )
+        note(session, checkpoint.run_id, attempt, "warning", text)
+    return True
 
 
 def unlist(session: Session, run: Run, machine: str) -> None:

@@ -62,7 +62,7 @@ def fill(engine: Engine) -> None:
                 )
 
 
-PER_RUN = {"run", "tag", "study_run", "claim_run", "request"}
+PER_RUN = {"run", "tag", "study_run", "claim_run", "request", "artifact"}
 ALONE = {
     "saved_board",
     "saved_view",

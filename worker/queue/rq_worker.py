@@ -28,6 +28,7 @@ from ganboard.db import heartbeats
 from ganboard.db.errors import DbError
 from ganboard.db.runs import queries
 from ganboard.worker import logs
+from ganboard.worker.artifacts.uploader import Uploader
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.errors import QueueUnreachable
@@ -48,8 +49,7 @@ log = logging.getLogger("ganboard.worker")
 HEARTBEAT_SECONDS = 3.0
 RECONCILE_SECONDS = 3.0
 STRANGE_SECONDS = 15.0  # a work-horse needs less to claim its run, and to end after it
-# after which a worker without a message checks for runs that wait for its machine
-IDLE_SECONDS = 2
+IDLE_SECONDS = 2  # after which a worker without a message looks into the database
 # RQ waits for a job this long minus 15 s: so an idle worker tends to its duties every 2 s
 WORKER_TTL_SECONDS = 17
 
@@ -85,6 +85,7 @@ class TrainWorker(Worker):
         self._strange_since: float | None = None
         self._frozen = Frozen()
         self._choice = Choice(context, DeviceProbe())
+        self._uploader = Uploader(context)
 
     # --- duties ---
 
@@ -94,8 +95,7 @@ class TrainWorker(Worker):
             super().heartbeat(timeout, pipeline)
 
     def tend(self) -> None:
-        """Send a heartbeat and reconcile when due; an unavailable database is logged and
-        retried."""
+        """Send a heartbeat and reconcile when due, also after the database was away."""
         if self.is_horse:
             return
         # asks no database, whose lock such a process may hold
@@ -120,6 +120,7 @@ class TrainWorker(Worker):
             if time.monotonic() >= self._next_reconcile:
                 self._next_reconcile = time.monotonic() + RECONCILE_SECONDS
                 self._end_what_is_not_ours()
+                self._uploader.ensure()
                 reconcile(self._context, self.connection)
         except (SQLAlchemyError, DbError, QueueUnreachable, OSError) as error:
             log.warning("%s", str(error).splitlines()[0])
@@ -267,8 +268,7 @@ class TrainWorker(Worker):
             super().teardown()  # type: ignore[no-untyped-call]
 
     def subscribe(self) -> None:
-        """No remote commands: whoever can write to Redis must not be able to stop workers, and no
-        thread must exist when we fork."""
+        """No remote commands (see above), and no thread when we fork."""
 
 
 def main() -> int:

@@ -1,0 +1,104 @@
+"""What of the runs lies whole in the artifact store. Reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlalchemy import Engine, String, cast, delete, literal
+from sqlmodel import col, exists, select
+
+from ganboard.db.clock import now
+from ganboard.db.engine import TRASH_TOO, reading, writing
+from ganboard.db.models import WAITING, Artifact, Checkpoint, Run
+
+CHECKPOINTS = "checkpoints/"
+
+
+def checkpoint_name(step: int, attempt: int) -> str:
+    """What a checkpoint is called in its run's folder, and in the store."""
+    return f"{CHECKPOINTS}ckpt-{step}-{attempt}"
+
+
+def add(engine: Engine, artifact: Artifact) -> None:
+    """List what was stored whole and verified."""
+    with writing(engine) as session:
+        artifact.stored_at = now()  # type: ignore[assignment]
+        session.merge(artifact)
+
+
+def of_run(engine: Engine, run_id: str) -> dict[str, Artifact]:
+    """What of a run is stored, by name."""
+    with reading(engine) as session:
+        found = session.exec(select(Artifact).where(Artifact.run_id == run_id))
+        return {one.name: one for one in found}
+
+
+def newest(engine: Engine, run_id: str) -> Artifact | None:
+    """The newest stored checkpoint of a run."""
+    stored = [one for one in of_run(engine, run_id).values() if one.step is not None]
+    return max(stored, key=_age, default=None)
+
+
+def newest_of_waiting(engine: Engine) -> dict[str, Artifact]:
+    """The newest stored checkpoint of every waiting run that has one, by run."""
+    found = (
+        select(Artifact)
+        .join(Run, col(Run.id) == Artifact.run_id)
+        .where(col(Run.status).in_(WAITING), col(Artifact.step).is_not(None))
+    )
+    with reading(engine) as session:
+        ascending = session.exec(found.order_by(col(Artifact.step), col(Artifact.attempt)))
+        return {one.run_id: one for one in ascending}
+
+
+def missing(engine: Engine, machine: str) -> list[Checkpoint]:
+    """The newest listed checkpoint of each run on the disk of `machine` that is not stored, those
+    saved last first."""
+    name = literal(f"{CHECKPOINTS}ckpt-") + cast(Checkpoint.step, String) + "-"
+    stored = exists().where(
+        col(Artifact.run_id) == Checkpoint.run_id,
+        col(Artifact.name) == name + cast(Checkpoint.attempt, String),
+    )
+    with reading(engine) as session:
+        ascending = session.exec(
+            select(Checkpoint)
+            .where(Checkpoint.machine == machine, ~stored)
+            .order_by(col(Checkpoint.step), col(Checkpoint.attempt))
+        )
+        newest_by_run = {one.run_id: one for one in ascending}
+    return sorted(newest_by_run.values(), key=lambda one: one.saved_at, reverse=True)
+
+
+def surplus(engine: Engine, run_id: str, keep: int) -> list[Artifact]:
+    """The stored checkpoints of a run but the `keep` newest."""
+    stored = [one for one in of_run(engine, run_id).values() if one.step is not None]
+    return sorted(stored, key=_age, reverse=True)[keep:]
+
+
+def remove(engine: Engine, run_id: str, names: Collection[str]) -> None:
+    """List these no longer; their files may go afterwards."""
+    with writing(engine) as session:
+        session.execute(
+            delete(Artifact).where(col(Artifact.run_id) == run_id, col(Artifact.name).in_(names))
+        )
+
+
+def of_removed_runs(engine: Engine) -> list[str]:
+    """The runs that exist no longer, not even in the trash, but have something in the store."""
+    gone = ~exists().where(col(Run.id) == Artifact.run_id)
+    with reading(engine) as session:
+        return list(
+            session.exec(
+                select(Artifact.run_id).where(gone).distinct(), execution_options=TRASH_TOO
+            )
+        )
+
+
+def forget(engine: Engine, run_id: str) -> None:
+    """List nothing of a run any more."""
+    with writing(engine) as session:
+        session.execute(delete(Artifact).where(col(Artifact.run_id) == run_id))
+
+
+def _age(stored: Artifact) -> tuple[int, int]:
+    return stored.step or 0, stored.attempt or 0

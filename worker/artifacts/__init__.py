@@ -1,0 +1,1 @@
+"""The artifact store: files of runs that every machine can reach."""

@@ -1,0 +1,130 @@
+"""`python -m ganboard.worker.artifacts.uploader`: stores what the trainers of this machine save, in
+the background. One process per HOME, started by its workers; the training step never waits for it,
+and what a cut has interrupted is stored again."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from ganboard.db.errors import DbError
+from ganboard.db.runs import artifacts
+from ganboard.gan import files
+from ganboard.gan.checkpoint.reader import CheckpointError
+from ganboard.worker import logs
+from ganboard.worker.artifacts import transfers
+from ganboard.worker.artifacts.store import Store, StoreError, configured, open_store
+from ganboard.worker.clear_errors import CLEAR_ERRORS
+from ganboard.worker.context import Context, open_context
+from ganboard.worker.process import machine
+from ganboard.worker.process.parent_death import die_with_named_parent, environment_for_child
+
+log = logging.getLogger("ganboard.worker")
+
+ROUND_SECONDS = 2.0
+AWAY_SECONDS = 10.0  # until the next try, when the store does not answer
+NICE = 10
+
+
+class Uploader:
+    """The process, started when there is a store and no other worker of this HOME has one."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._wanted = configured(context.settings)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def ensure(self) -> None:
+        """To be called again and again."""
+        if not self._wanted or (self._process is not None and self._process.poll() is None):
+            return
+        self._process = None
+        if not machine.held(lock(self._context)):
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "ganboard.worker.artifacts.uploader"],
+                env=environment_for_child(),
+            )
+
+
+def lock(context: Context) -> Path:
+    """The file that the uploader of a HOME locks for as long as it lives."""
+    return context.settings.state / "uploader.lock"
+
+
+def upload_round(context: Context, store: Store, damaged: set[tuple[str, int, int]]) -> int:
+    """Store what is not; returns how many checkpoints. Those that are `damaged` on this disk are
+    told once. Raises StoreError."""
+    done = 0
+    for listed in artifacts.missing(context.engine, machine.name(context.settings)):
+        place = (listed.run_id, listed.step, listed.attempt)
+        if place in damaged:
+            continue
+        try:
+            began = time.monotonic()
+            if transfers.upload(context, store, listed):
+                done += 1
+                log.info(
+                    "Stored the checkpoint of step %d of run %s (%.1f MB) in %.1f s.",
+                    listed.step,
+                    listed.run_id,
+                    listed.size / 1e6,
+                    time.monotonic() - began,
+                )
+        except CheckpointError as error:
+            damaged.add(place)
+            log.warning("%s", error)
+    transfers.remove_orphans(context, store)
+    return done
+
+
+def main() -> int:
+    """Store until SIGTERM."""
+    from filelock import FileLock, Timeout
+
+    die_with_named_parent(signal.SIGTERM)
+    os.nice(NICE)
+    logs.configure()
+    for sig in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(sig, lambda *_: sys.exit(0))
+    try:
+        context = open_context(pooled=False)
+        store = open_store(context.settings)
+    except CLEAR_ERRORS as error:
+        log.error("%s", error)
+        return 1
+    if store is None:
+        return 0
+    try:
+        with FileLock(lock(context), blocking=False):
+            files.remove(context.settings.state / "uploads")  # what a cut has left
+            _work(context, store)
+    except Timeout:
+        pass  # another worker of this HOME was faster
+    return 0
+
+
+def _work(context: Context, store: Store) -> None:
+    damaged: set[tuple[str, int, int]] = set()
+    said = ""
+    while True:
+        pause = ROUND_SECONDS
+        try:
+            upload_round(context, store, damaged)
+            said = ""
+        except (StoreError, SQLAlchemyError, DbError, OSError) as error:
+            pause = AWAY_SECONDS
+            if (text := str(error).splitlines()[0]) != said:
+                log.warning("%s", text)
+            said = text
+        time.sleep(pause)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
