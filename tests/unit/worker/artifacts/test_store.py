@@ -43,7 +43,7 @@ def test_what_was_put_comes_back(store: Store, file: Path, tmp_path: Path) -> No
     store.remove("runs/a")
     store.remove("runs/never")
     assert store.folders("runs") == ["b"]
-    with pytest.raises(StoreError, match="runs/a/state.npz is not in the store"):
+    with pytest.raises(StoreError, match=r"runs/a/state\.npz is not in the store"):
         store.get("runs/a/state.npz", tmp_path / "gone")
 
 
