@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from ganboard.db.models import Run
+from tests.e2e.sights import settled
 from tests.polling import wait_until
 
 MakeRun = Callable[..., Run]
@@ -35,6 +36,7 @@ def test_pages_runs_and_search_are_a_few_keys_away(
     make_run("another")
     page.goto(server)
     expect(page.get_by_text("2 runs", exact=True)).to_be_visible(timeout=PATIENCE)
+    settled(page)  # the field that is searched in would be drawn again
 
     shortcuts = listed(page)
     expect(shortcuts).to_contain_text("Go to Launch")
