@@ -183,20 +183,21 @@ def fetch(settings: Settings, store: Store, stored: Artifact) -> Path:
 
 
 def ensure(context: Context, run_id: str, step: int | None = None) -> Path:
-    """The folder of a run's checkpoints, with the newest, or that of `step`, fetched where it is
-    only in the store. Raises StoreError."""
+    """The folder of a run's checkpoints on this machine's disk, for readers: with the one of
+    `step`, or with those that are newer than any here, fetched where only the store has them.
+    Raises StoreError."""
     directory = context.settings.run_dir(run_id) / "checkpoints"
     here = [number for number, _, _ in reader.complete(directory)]
-    stored = [
+    wanted = [
         one
         for one in artifacts.of_run(context.engine, run_id).values()
-        if one.step is not None and (step is None or one.step == step)
+        if one.step is not None
+        and one.step not in here
+        and (one.step == step if step is not None else one.step > max(here, default=-1))
     ]
-    newest = max(stored, key=lambda one: (one.step or 0, one.attempt or 0), default=None)
-    if newest is None or newest.step is None or any(number >= newest.step for number in here):
-        return directory
-    if (store := open_store(context.settings)) is not None:
-        fetch(context.settings, store, newest)
+    if wanted and (store := open_store(context.settings)) is not None:
+        for one in wanted:
+            fetch(context.settings, store, one)
     return directory
 
 

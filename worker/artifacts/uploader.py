@@ -16,14 +16,15 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ganboard.db.errors import DbError
 from ganboard.db.runs import artifacts
+from ganboard.db.settings import Settings
 from ganboard.gan import files
 from ganboard.gan.checkpoint.reader import CheckpointError
 from ganboard.worker import logs
 from ganboard.worker.artifacts import transfers
-from ganboard.worker.artifacts.store import Store, StoreError, configured, open_store
+from ganboard.worker.artifacts.store import Store, StoreAway, StoreError, configured, open_store
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context, open_context
-from ganboard.worker.process import machine
+from ganboard.worker.process import json_child, machine
 from ganboard.worker.process.parent_death import die_with_named_parent, environment_for_child
 
 log = logging.getLogger("ganboard.worker")
@@ -31,6 +32,9 @@ log = logging.getLogger("ganboard.worker")
 ROUND_SECONDS = 2.0
 AWAY_SECONDS = 10.0  # until the next try, when the store does not answer
 NICE = 10
+CHECK = "--check"
+CHECK_SECONDS = 60.0
+UNUSABLE, AWAY = 3, 4  # exit codes
 
 
 class Uploader:
@@ -51,6 +55,34 @@ class Uploader:
                 [sys.executable, "-m", "ganboard.worker.artifacts.uploader"],
                 env=environment_for_child(),
             )
+
+
+def check(settings: Settings) -> None:
+    """Refuse a store that cannot be used; one that does not answer may do so later. In a process of
+    its own, since its library starts a thread. Raises SettingsError and StoreError."""
+    if not configured(settings):
+        return
+    try:
+        ended = json_child.run(["-m", "ganboard.worker.artifacts.uploader", CHECK], CHECK_SECONDS)
+    except json_child.TimeLimit as error:
+        log.warning("The artifact store was not checked: %s.", error)
+        return
+    if ended.code == UNUSABLE:
+        raise StoreError(ended.reason)
+    if ended.code:
+        log.warning("%s", ended.reason)
+
+
+def _check() -> int:
+    """The answer to `check`."""
+    try:
+        store = open_store(Settings())
+        if store is not None:
+            store.check()
+    except CLEAR_ERRORS as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        return AWAY if isinstance(error, StoreAway) else UNUSABLE
+    return 0
 
 
 def lock(context: Context) -> Path:
@@ -85,7 +117,9 @@ def upload_round(context: Context, store: Store, damaged: set[tuple[str, int, in
 
 
 def main() -> int:
-    """Store until SIGTERM."""
+    """Store until SIGTERM; with CHECK as argument, only try the store."""
+    if sys.argv[1:] == [CHECK]:
+        return _check()
     from filelock import FileLock, Timeout
 
     die_with_named_parent(signal.SIGTERM)

@@ -11,6 +11,7 @@ from ganboard.db.settings import Settings
 from ganboard.gan.data import catalog
 from ganboard.worker.doctor import (
     accelerator,
+    artifacts,
     background,
     calibrations,
     database,
@@ -50,6 +51,7 @@ def checks(settings: Settings, *, deep: bool = False) -> Iterator[Check]:
     yield from data_sets(settings)
     yield from models.own()
     yield from picture_caches.caches(settings)
+    yield from artifacts.artifact_store(settings)
     yield from here.tensorflow()
 
 

@@ -24,6 +24,7 @@ from ganboard.gan.events import MEASURES, REAL_IMAGES, SERIES
 from ganboard.gan.quality.declared import OF_MODEL
 from ganboard.gan.settings.features import FACT, recorded
 from ganboard.worker import placement
+from ganboard.worker.artifacts import transfers
 from ganboard.worker.context import Context
 from ganboard.worker.errors import WorkerError
 from ganboard.worker.interchange.bundle import write_manifest
@@ -117,7 +118,7 @@ def export_zip(context: Context, run: Run, path: Path) -> None:
 def model_zip(context: Context, run: Run, path: Path) -> None:
     """The newest checkpoint of a run as a ZIP file, with its settings and how to load it. Raises
     ExportFailed."""
-    directory = context.settings.run_dir(run.id) / "checkpoints"
+    directory = transfers.ensure(context, run.id)
     newest = reader.newest(directory)
     if newest is None:
         raise ExportFailed(placement.absence(context, run))

@@ -28,7 +28,7 @@ from ganboard.db import heartbeats
 from ganboard.db.errors import DbError
 from ganboard.db.runs import queries
 from ganboard.worker import logs
-from ganboard.worker.artifacts.uploader import Uploader
+from ganboard.worker.artifacts import uploader
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.errors import QueueUnreachable
@@ -50,8 +50,7 @@ HEARTBEAT_SECONDS = 3.0
 RECONCILE_SECONDS = 3.0
 STRANGE_SECONDS = 15.0  # a work-horse needs less to claim its run, and to end after it
 IDLE_SECONDS = 2  # after which a worker without a message looks into the database
-# RQ waits for a job this long minus 15 s: so an idle worker tends to its duties every 2 s
-WORKER_TTL_SECONDS = 17
+WORKER_TTL_SECONDS = 17  # RQ waits for a job this long minus 15 s, and then sends a heartbeat
 
 
 class TrainWorker(Worker):
@@ -85,7 +84,7 @@ class TrainWorker(Worker):
         self._strange_since: float | None = None
         self._frozen = Frozen()
         self._choice = Choice(context, DeviceProbe())
-        self._uploader = Uploader(context)
+        self._uploader = uploader.Uploader(context)
 
     # --- duties ---
 
@@ -277,6 +276,7 @@ def main() -> int:
     logs.configure()
     try:
         context = open_context(pooled=False)  # no connection may be open when RQ forks
+        uploader.check(context.settings)
         name, _slot = join(context.settings, context.engine)
         restrict(context.settings, name)
     except CLEAR_ERRORS as error:

@@ -24,6 +24,7 @@ from ganboard.gan.devices.hardware import versions as installed
 from ganboard.gan.generation import package
 from ganboard.gan.generation.package import Manifest, VersionError
 from ganboard.worker import placement
+from ganboard.worker.artifacts import transfers
 from ganboard.worker.context import Context
 from ganboard.worker.registry import lineage, measurement
 
@@ -224,6 +225,7 @@ def _checkpoint(context: Context, run: Run, epoch: int | None) -> Checkpoint:
             " keep_checkpoints)."
         )
     newest = max(chosen, key=lambda one: (one.step, one.attempt))
+    transfers.ensure(context, run.id, newest.step)
     if not placement.may_start(context.settings, newest):
         raise NotAllowed(placement.absence(context, run))
     return newest

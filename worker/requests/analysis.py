@@ -24,6 +24,7 @@ from ganboard.gan.landscape.geometry import LandscapeError
 from ganboard.gan.settings import registry
 from ganboard.gan.settings.references import resolve
 from ganboard.worker import logs
+from ganboard.worker.artifacts import transfers
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.process.parent_death import die_with_named_parent, environment_for_child
 from ganboard.worker.requests import evaluation, loop, versions
@@ -69,6 +70,9 @@ def _compute_surface(
     found = {run.id: run for run in queries.get_runs(context.engine, ids)}
     if gone := [run_id for run_id in ids if run_id not in found]:
         raise LandscapeError(f"Run {gone[0]} has been deleted. Repeat the request without it.")
+    for run_id in ids:
+        transfers.ensure(context, run_id)
+        transfers.fetch_files(context, run_id)
     on_progress("warming", 0.0)
     from ganboard.gan.landscape import compute as landscape
 

@@ -21,6 +21,7 @@ from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.events import Found
 from ganboard.gan.settings import features, registry
 from ganboard.worker import placement
+from ganboard.worker.artifacts import transfers
 from ganboard.worker.context import Context
 
 _XLA = "TF_XLA_FLAGS"  # by which `gan.devices.runtime.prepare` asks for XLA, in the whole process
@@ -45,7 +46,7 @@ def compute(
     from ganboard.gan.generation import evaluation
 
     settings = context.settings
-    directory = settings.run_dir(run.id) / "checkpoints"
+    directory = transfers.ensure(context, run.id)
     epochs = []
     for found in evaluation.evaluate(
         config,
@@ -87,7 +88,7 @@ def _checked(context: Context, run: Run) -> tuple[RunConfig, Sequence[Found]]:
             f"Run {run.id} is training and is evaluated every {config.quality_every} epochs and"
             " after the last one (quality_every)."
         )
-    directory = context.settings.run_dir(run.id) / "checkpoints"
+    directory = transfers.ensure(context, run.id)
     if not _ended_epochs(directory, run):
         raise CheckpointError(_absence(context, run, directory))
     if absent := catalog.available(context.settings.data).get(config.dataset):

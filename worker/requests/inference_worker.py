@@ -32,6 +32,7 @@ from ganboard.gan.data import catalog
 from ganboard.gan.data.dataset import DatasetError, Images
 from ganboard.gan.generation import latent_requests, nearest
 from ganboard.worker import logs
+from ganboard.worker.artifacts import transfers
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.process import health
@@ -89,7 +90,7 @@ class InferenceWorker:
         key = request.run_id, request.step
         if key not in self._generators:
             on_progress("restoring", 0.0)
-            directory = context.settings.run_dir(request.run_id) / "checkpoints"
+            directory = transfers.ensure(context, request.run_id, request.step)
             self._generators[key] = paint.restore(config, directory, request.step)
         return self._generators[key]
 

@@ -8,11 +8,13 @@ from typing import Any
 from ganboard.db.errors import NotAllowed
 from ganboard.db.ids import new_id
 from ganboard.db.models import Run
-from ganboard.db.runs import commands, forks, queries
+from ganboard.db.runs import artifacts, commands, forks, queries
 from ganboard.gan.checkpoint import fork as checkpoints
 from ganboard.gan.config import ConfigError, RunConfig, parse
 from ganboard.gan.settings import registry
 from ganboard.worker import placement
+from ganboard.worker.artifacts import transfers
+from ganboard.worker.artifacts.store import configured
 from ganboard.worker.context import Context
 from ganboard.worker.process import machine
 from ganboard.worker.submission import submit
@@ -21,8 +23,14 @@ FORKED = " (fork)"
 
 
 def steps(context: Context, run_id: str) -> dict[int, int]:
-    """The steps of a run's checkpoints on this machine, ascending, with their finished epochs."""
-    return checkpoints.steps(context.settings.run_dir(run_id) / "checkpoints")
+    """The steps of a run's checkpoints on this machine and in the artifact store, ascending, with
+    their finished epochs."""
+    here = checkpoints.steps(context.settings.run_dir(run_id) / "checkpoints")
+    if configured(context.settings):
+        for stored in artifacts.of_run(context.engine, run_id).values():
+            if stored.step is not None and stored.epoch is not None:
+                here.setdefault(stored.step, stored.epoch)
+    return dict(sorted(here.items()))
 
 
 def refusal(context: Context, run: Run) -> str | None:
@@ -84,6 +92,7 @@ def fork(
         name = f"{parent.name[: submit.NAME_LENGTH - len(FORKED)]}{FORKED}"
     name = submit.check_name(name)
     submit.check(context, config)
+    transfers.ensure(context, parent.id, step)
     made = new_id()
     target = context.settings.run_dir(made)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ganboard.db.errors import UnknownRun
-from ganboard.db.runs import queries
+from ganboard.db.runs import artifacts, queries
 from ganboard.gan.config import ConfigError, RunConfig
 from ganboard.worker.context import Context
 
@@ -16,6 +16,7 @@ def checked(context: Context, config: RunConfig) -> RunConfig:
         return config
     from ganboard.gan.checkpoint import reader
     from ganboard.worker import placement
+    from ganboard.worker.artifacts.store import configured
 
     try:
         run = queries.find_run(context.engine, config.start_from)
@@ -27,6 +28,8 @@ def checked(context: Context, config: RunConfig) -> RunConfig:
             f"start_from={run.id} is a run of model={model}, whose weights do not fit"
             f" model={config.model}. Name a run of this model."
         )
-    if not reader.complete(context.settings.run_dir(run.id) / "checkpoints"):
+    here = reader.complete(context.settings.run_dir(run.id) / "checkpoints")
+    stored = configured(context.settings) and artifacts.newest(context.engine, run.id)
+    if not here and not stored:
         raise ConfigError(f"start_from={run.id} cannot be used. {placement.absence(context, run)}")
     return config.model_copy(update={"start_from": run.id})

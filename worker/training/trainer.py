@@ -28,6 +28,7 @@ from ganboard.gan.distributed import cluster
 from ganboard.gan.events import Control, ControlSignal, Event, Note, Phase, Sink
 from ganboard.gan.settings import registry
 from ganboard.worker import logs, placement
+from ganboard.worker.artifacts import transfers
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
 from ganboard.worker.process import machine
@@ -121,6 +122,8 @@ def _train(
         registry.check_source(config, run.facts, run.id)
         with make_sink(config) as sink:
             sink(Phase("importing"))
+            if config.start_from:
+                transfers.ensure(context, config.start_from)
             from ganboard.gan.training.loop import train
 
             settings = context.settings

@@ -18,6 +18,7 @@ from ganboard.gan.models.pix2pix.flow.frames import Frames
 from ganboard.gan.models.pix2pix.prediction import prediction_request
 from ganboard.gan.models.pix2pix.prediction.prediction_request import PredictionRequest
 from ganboard.worker import placement
+from ganboard.worker.artifacts import transfers
 from ganboard.worker.context import Context
 from ganboard.worker.models.pix2pix import output
 
@@ -59,7 +60,7 @@ def plan(context: Context, run: Run, asked: PredictionRequest) -> Plan:
         )
     frames = source.frames(config, context.settings.data)
     chosen = prediction_request.check(asked, config, frames)
-    directory = context.settings.run_dir(run.id) / "checkpoints"
+    directory = transfers.ensure(context, run.id)
     if not (found := reader.complete(directory)):
         raise reader.CheckpointError(placement.absence(context, run))
     return Plan(run.id, config, asked, frames, chosen, directory, found[0][0])
