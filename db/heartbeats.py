@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Engine, delete
@@ -13,7 +12,7 @@ from sqlmodel import col, select
 from ganboard.db import clock
 from ganboard.db.clock import now
 from ganboard.db.engine import reading, writing
-from ganboard.db.models import ALERTS, CLAIMS, INFERENCE, SEARCHES, TRAINING, Draining, Worker
+from ganboard.db.models import ALERTS, CLAIMS, INFERENCE, SEARCHES, TRAINING, Worker
 
 WORKER_ALIVE_SECONDS = 15.0
 WORKER_FORGOTTEN_SECONDS = 3600.0
@@ -93,32 +92,6 @@ def search_drivers(engine: Engine) -> list[WorkerState]:
 def claim_runners(engine: Engine) -> list[WorkerState]:
     """The same of the processes that run the pairs of claims."""
     return _of_kind(engine, CLAIMS)
-
-
-def drain(engine: Engine, machine: str) -> None:
-    """Let the workers of a machine start no further run; they finish what they train. A repetition
-    is harmless."""
-    with writing(engine) as session:
-        if session.get(Draining, machine) is None:
-            session.add(Draining(machine=machine, since=now()))  # type: ignore[arg-type]
-
-
-def undrain(engine: Engine, machine: str) -> bool:
-    """Let them start runs again; whether they did not."""
-    with writing(engine) as session:
-        return bool(
-            session.execute(
-                delete(Draining)
-                .where(col(Draining.machine) == machine)
-                .returning(col(Draining.machine))
-            ).all()
-        )
-
-
-def draining(engine: Engine) -> dict[str, datetime]:
-    """The machines that are drained, and since when."""
-    with reading(engine) as session:
-        return {row.machine: row.since for row in session.exec(select(Draining))}
 
 
 def _of_kind(engine: Engine, kind: str) -> list[WorkerState]:

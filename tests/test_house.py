@@ -197,8 +197,8 @@ def test_locks_agree_and_the_web_has_no_tensorflow() -> None:
         lock.stem: dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", lock.read_text(), re.MULTILINE))
         for lock in LOCKS
     }
-    assert set(pins) == {"build", "dev", "gpu", "mlflow", "tf220", "web", "worker"}
-    for name in ("build", "web", "worker"):
+    assert set(pins) == {*("build", "dev", "gcs", "gpu", "mlflow", "s3", "tf220", "web", "worker")}
+    for name in ("build", "s3", "web", "worker"):
         assert pins[name].items() <= pins["dev"].items()
     assert {k: v for k, v in pins["gpu"].items() if k in pins["dev"]}.items() <= pins["dev"].items()
     shared = {k: v for k, v in pins["tf220"].items() if k in pins["dev"]}

@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 from ganboard.db import heartbeats
 from ganboard.db.heartbeats import WorkerState
 from ganboard.db.models import Run
+from ganboard.db.placement import draining
 from ganboard.db.runs import queries
 from ganboard.worker.errors import UnknownMachine
 
@@ -48,7 +49,7 @@ class Machine:
 
 def machines(engine: Engine) -> list[Machine]:
     """Those whose workers were seen within the hour or that are drained, by name."""
-    seen, drained = heartbeats.workers(engine), heartbeats.draining(engine)
+    seen, drained = heartbeats.workers(engine), draining.machines(engine)
     by_name: dict[str, list[WorkerState]] = {name: [] for name in drained}
     for state in seen:
         by_name.setdefault(state.worker.machine or state.worker.host, []).append(state)

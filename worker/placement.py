@@ -9,6 +9,7 @@ another machine has is left to that one.
 from __future__ import annotations
 
 import logging
+import random
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,10 +18,10 @@ from typing import Any
 
 from ganboard.db import heartbeats
 from ganboard.db.errors import LeaseLost
-from ganboard.db.models import WAITING, Artifact, Checkpoint, Run, Worker
-from ganboard.db.runs import artifacts, backlog, commands, holders, queries, reports
+from ganboard.db.models import Artifact, Checkpoint, Run, Worker
+from ganboard.db.placement import artifacts, backlog, draining
+from ganboard.db.runs import commands, holders, queries, reports
 from ganboard.db.runs.commands import Claim
-from ganboard.db.runs.holders import Awaited
 from ganboard.db.settings import Settings, SettingsError
 from ganboard.gan.checkpoint import reader
 from ganboard.gan.config import ConfigError, parse
@@ -35,7 +36,7 @@ from ganboard.worker.process import machine
 
 log = logging.getLogger("ganboard.worker")
 
-PAGE = 100  # runs that are read together
+PAGE = 50  # runs that are read together
 
 
 def claim(context: Context, run_id: str, worker: str) -> Claim | None:
@@ -140,27 +141,30 @@ def next_run(
     """The run that a worker of this machine, which has what `here` says, should train next, of
     those that have waited so long; None when none is for it.
 
-    Of runs that have equal priority and owner the one that it was `notified` of goes first, so that
-    workers that look at the same time do not all claim the same.
+    With n free workers any of the first n runs of equal priority may go first, since all of them
+    are about to start: the one that this worker was `notified` of, or one drawn by lot, so that not
+    all workers claim the same.
     """
-    engine = context.engine
     look: _Look | None = None
-    best: Run | None = None
+    fitting: list[Run] = []
     for start in count(0, PAGE):
-        page = backlog.waiting_runs(engine, for_seconds=for_seconds, limit=PAGE, offset=start)
+        page = backlog.waiting_runs(
+            context.engine, for_seconds=for_seconds, limit=PAGE, offset=start
+        )
         if page and look is None:
             look = _Look.of(context, here)
         if look is None or look.drained:
             return None
-        best = best or next(filter(look.fits, page), None)
-        if best is None and len(page) == PAGE:
-            continue
         for run in page:
-            alike = best and (run.priority, run.owner) == (best.priority, best.owner)
-            if run.id == notified and alike and look.fits(run):
-                return run
-        return best
-    return None
+            if fitting and (run.priority < fitting[0].priority or len(fitting) == look.free):
+                break
+            if look.fits(run):
+                fitting.append(run)
+        if fitting or len(page) < PAGE:
+            break
+    return next((run for run in fitting if run.id == notified), None) or (
+        random.choice(fitting) if fitting else None
+    )
 
 
 @dataclass(frozen=True)
@@ -172,36 +176,39 @@ class _Look:
     here: Offer
     drained: bool
     alive: list[Worker]
+    free: int  # workers that look for a run, this one included
     newest: dict[str, Checkpoint]
     stored: dict[str, Artifact]
 
     @classmethod
     def of(cls, context: Context, here: Offer) -> _Look:
-        drained = heartbeats.draining(context.engine)
+        drained = draining.machines(context.engine)
         own = machine.name(context.settings)
+        alive = [
+            state.worker
+            for state in heartbeats.workers(context.engine)
+            if state.alive and state.worker.machine not in drained
+        ]
         return cls(
             context,
             own,
             here,
             own in drained,
-            [
-                state.worker
-                for state in heartbeats.workers(context.engine)
-                if state.alive and state.worker.machine not in drained
-            ],
+            alive,
+            max(1, sum(one.run_id is None for one in alive)),
             holders.newest_of_waiting(context.engine),
             artifacts.newest_of_waiting(context.engine),
         )
 
     def fits(self, run: Run) -> bool:
-        needs, prefers = _terms(run, "needs"), _terms(run, "prefers")
-        if not _has(self.here, needs) or not self._has_checkpoint(run):
+        needs, prefers = terms(run, "needs"), terms(run, "prefers")
+        if not has(self.here, needs) or not self._has_checkpoint(run):
             return False
         others = [
-            one for one in self.alive if one.machine != self.machine and _has(offer(one), needs)
+            one for one in self.alive if one.machine != self.machine and has(offer(one), needs)
         ]
-        if not _has(self.here, prefers) and any(
-            one.run_id is None and _has(offer(one), prefers) for one in others
+        if not has(self.here, prefers) and any(
+            one.run_id is None and has(offer(one), prefers) for one in others
         ):
             return False
         # what no machine can run is started here all the same: the trainer says why it cannot
@@ -220,32 +227,7 @@ class _Look:
         return newest is not None and may_start(self.context.settings, newest)
 
 
-def waits_for(context: Context, runs: Sequence[Run]) -> dict[str, Awaited]:
-    """Why no worker takes these runs although there are some, by run; nothing for those that only
-    wait for one to be free."""
-    engine, found = context.engine, {}
-    drained, newest = heartbeats.draining(engine), holders.newest_of_waiting(engine)
-    alive = [state.worker for state in heartbeats.workers(engine) if state.alive]
-    offers = [offer(one) for one in alive if one.machine not in drained]
-    for run in runs:
-        if run.status not in WAITING:
-            continue
-        reason = None
-        if run.id in newest:
-            reason = holders.awaited(engine, run, context.settings.machine_wait_seconds)
-        if reason is None and alive and not offers:
-            reason = Awaited("Every machine is drained; `ganboard undrain` ends that", None)
-        needs = _terms(run, "needs")
-        if reason is None and offers and not any(_has(one, needs) for one in offers):
-            lacks = [[str(need) for need in needs if not need.met(one)] for one in offers]
-            fewest = min(lacks, key=lambda missing: len(missing))
-            reason = Awaited(f"No machine has what it needs: {', '.join(fewest)}", None)
-        if reason is not None:
-            found[run.id] = reason
-    return found
-
-
-def _terms(run: Run, name: str) -> tuple[Need, ...]:
+def terms(run: Run, name: str) -> tuple[Need, ...]:
     """The terms of a stored setting; none where it is not readable, which the trainer refuses."""
     try:
         return parse_needs(str(run.config.get(name) or ""))
@@ -253,7 +235,8 @@ def _terms(run: Run, name: str) -> tuple[Need, ...]:
         return ()
 
 
-def _has(offered: Offer, needs: Sequence[Need]) -> bool:
+def has(offered: Offer, needs: Sequence[Need]) -> bool:
+    """Whether a machine has all of these."""
     return all(need.met(offered) for need in needs)
 
 

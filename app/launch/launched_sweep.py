@@ -9,7 +9,8 @@ import streamlit as st
 
 from ganboard.app import navigation
 from ganboard.db.models import ENDED, WAITING, Run
-from ganboard.db.runs import backlog, queries
+from ganboard.db.placement import backlog
+from ganboard.db.runs import queries
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 

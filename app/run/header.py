@@ -15,8 +15,10 @@ from ganboard.app.run.status import activity, alert, is_silent, progress
 from ganboard.app.theme import style
 from ganboard.db import heartbeats
 from ganboard.db.models import WAITING, Run
-from ganboard.db.runs import backlog, queries, runtime_estimation
-from ganboard.worker import formatting, placement
+from ganboard.db.placement import backlog
+from ganboard.db.runs import queries, runtime_estimation
+from ganboard.worker import formatting
+from ganboard.worker import waiting as why
 from ganboard.worker.context import Context
 
 TILE = 118  # pixels of a number: what it says changes nothing beside it
@@ -129,7 +131,7 @@ def _lines(
     waiting = run.status in WAITING
     ahead = backlog.queue_position(context.engine, run) if waiting else 0
     workers = sum(worker.alive for worker in heartbeats.workers(context.engine)) if waiting else 0
-    awaited = placement.waits_for(context, [run]).get(run.id)
+    awaited = why.reasons(context, [run]).get(run.id)
     doing = activity(run, ahead=ahead, workers=workers, now=now, awaited=awaited)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="run_lines"):
         st.markdown(doing, width="content")

@@ -8,7 +8,8 @@ import streamlit as st
 from ganboard.app import navigation
 from ganboard.app.theme import style
 from ganboard.db.models import ACTIVE, WAITING, Epoch, Run
-from ganboard.db.runs import backlog, queries, runtime_estimation
+from ganboard.db.placement import backlog
+from ganboard.db.runs import queries, runtime_estimation
 from ganboard.gan.config import invalid_reason
 from ganboard.worker import formatting
 from ganboard.worker.context import Context

@@ -10,9 +10,11 @@ import streamlit as st
 
 from ganboard.app import auth, errors
 from ganboard.db import heartbeats
-from ganboard.db.runs import backlog, queries
+from ganboard.db.placement import backlog, draining
+from ganboard.db.runs import queries
 from ganboard.gan.devices import hardware
-from ganboard.worker import fleet, formatting, placement
+from ganboard.worker import fleet, formatting
+from ganboard.worker import waiting as why
 from ganboard.worker.context import Context
 from ganboard.worker.doctor import background
 from ganboard.worker.doctor.background import Service
@@ -73,9 +75,9 @@ def _draining(context: Context, machine: fleet.Machine | None) -> None:
         assert machine is not None
         with errors.sentences():
             if drained:
-                heartbeats.undrain(context.engine, machine.name)
+                draining.undrain(context.engine, machine.name)
             else:
-                heartbeats.drain(context.engine, machine.name)
+                draining.drain(context.engine, machine.name)
         st.rerun(scope="fragment")
 
 
@@ -161,7 +163,7 @@ def show_waiting(context: Context) -> None:
         return
     st.header("What waits", anchor=False)
     present = queries.database_time(context.engine)
-    reasons = placement.waits_for(context, runs[:WAITING_SHOWN])
+    reasons = why.reasons(context, runs[:WAITING_SHOWN])
     rows = [
         (
             place,

@@ -25,7 +25,8 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from ganboard.db.models import ENDED
-from ganboard.db.runs import backlog, commands, queries
+from ganboard.db.placement import backlog
+from ganboard.db.runs import commands, queries
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.process import redis_server
 from ganboard.worker.process.parent_death import environment_for_child

@@ -9,9 +9,11 @@ import pandas as pd
 import pytest
 from sqlalchemy import text as sql
 
+from ganboard.db import heartbeats
 from ganboard.db.claims import records
 from ganboard.db.engine import writing
 from ganboard.db.models import SEARCHES, Run
+from ganboard.db.placement import backlog, draining
 from ganboard.db.settings import Settings
 from ganboard.worker import doctor
 from ganboard.worker.context import Context
@@ -189,3 +191,29 @@ def test_sizes_are_shown_and_the_button_frees_nothing(context: Context, make_run
     at = checked(button(at, "Show largest runs").click().run())
     assert table(at, "Checkpoints")["Run"].tolist() == [large.name, small.name]
     assert contents(context.engine) == before
+
+
+def test_machines_with_labels_are_listed_and_drained(context: Context, make_run: MakeRun) -> None:
+    run = make_run("needs more", status="queued", needs="lab4")
+    heartbeats.record(
+        context.engine,
+        name="box-1:1",
+        host="box",
+        pid=1,
+        run_id=None,
+        devices=HARDWARE,
+        machine="box-1",
+        labels=["lab3", "fast"],
+    )
+    backlog.set_priority(context.engine, run_id=run.id, priority=7)
+    at = open_page("system")
+    row = table(at, "Labels").iloc[0]
+    assert (row["Machine"], row["State"], row["Labels"]) == ("box-1", "Alive", "lab3, fast")
+    assert button(at, "Drain").disabled  # none is selected
+    waits = table(at, "Waits for").iloc[0]
+    assert (waits["Run"], waits["Priority"]) == ("needs more", 7)
+    assert waits["Waits for"] == "No machine has what it needs: lab4"
+    draining.drain(context.engine, "box-1")
+    at = open_page("system")
+    assert table(at, "Labels").iloc[0]["State"] == "Drained"
+    assert table(at, "Waits for").iloc[0]["Waits for"].startswith("Every machine is drained")

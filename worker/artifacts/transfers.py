@@ -15,7 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from ganboard.db.models import Artifact, Checkpoint, Run
-from ganboard.db.runs import artifacts, queries
+from ganboard.db.placement import artifacts
+from ganboard.db.runs import queries
 from ganboard.db.settings import Settings
 from ganboard.gan import files
 from ganboard.gan.checkpoint import reader, snapshots

@@ -15,7 +15,7 @@ from pathlib import Path
 from sqlalchemy.exc import SQLAlchemyError
 
 from ganboard.db.errors import DbError
-from ganboard.db.runs import artifacts
+from ganboard.db.placement import artifacts
 from ganboard.db.settings import Settings
 from ganboard.gan import files
 from ganboard.gan.checkpoint.reader import CheckpointError

@@ -9,7 +9,8 @@ from sqlalchemy import Engine
 from ganboard.db import heartbeats
 from ganboard.db.heartbeats import WorkerState
 from ganboard.db.models import WAITING
-from ganboard.db.runs import backlog, holders, queries
+from ganboard.db.placement import backlog
+from ganboard.db.runs import holders, queries
 from ganboard.worker.doctor.check import Check
 
 LONG_WAIT_SECONDS = 60.0  # in the queue, while a worker is free

@@ -8,7 +8,8 @@ from contextlib import suppress
 from redis import Redis
 
 from ganboard.db.errors import LeaseLost
-from ganboard.db.runs import backlog, expiry, queries
+from ganboard.db.placement import backlog
+from ganboard.db.runs import expiry, queries
 from ganboard.worker import placement, removal
 from ganboard.worker.context import Context
 from ganboard.worker.queue.enqueue import enqueue_run

@@ -8,7 +8,8 @@ from typing import Any
 from ganboard.db.errors import NotAllowed
 from ganboard.db.ids import new_id
 from ganboard.db.models import Run
-from ganboard.db.runs import artifacts, commands, forks, queries
+from ganboard.db.placement import artifacts
+from ganboard.db.runs import commands, forks, queries
 from ganboard.gan.checkpoint import fork as checkpoints
 from ganboard.gan.config import ConfigError, RunConfig, parse
 from ganboard.gan.settings import registry

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ganboard.db.errors import UnknownRun
-from ganboard.db.runs import artifacts, queries
+from ganboard.db.placement import artifacts
+from ganboard.db.runs import queries
 from ganboard.gan.config import ConfigError, RunConfig
 from ganboard.worker.context import Context
 

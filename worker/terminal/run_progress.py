@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from ganboard.db import heartbeats
 from ganboard.db.errors import UnknownRun
 from ganboard.db.models import ENDED, WAITING, Run
-from ganboard.db.runs import backlog, queries, runtime_estimation
+from ganboard.db.placement import backlog
+from ganboard.db.runs import queries, runtime_estimation
 from ganboard.gan.config import RunConfig
 from ganboard.gan.events import (
     EpochDone,
@@ -21,7 +22,7 @@ from ganboard.gan.events import (
     Started,
     Steps,
 )
-from ganboard.worker import placement
+from ganboard.worker import waiting as why
 from ganboard.worker.context import Context
 from ganboard.worker.formatting import phase_progress, plural
 from ganboard.worker.terminal.run_view import State, View
@@ -111,7 +112,7 @@ def why_waiting(context: Context, run: Run) -> str:
             f"No worker is running. Run {run.id} is stored and will start with `ganboard up` or"
             " `ganboard worker`."
         )
-    if (awaited := placement.waits_for(context, [run]).get(run.id)) is not None:
+    if (awaited := why.reasons(context, [run]).get(run.id)) is not None:
         return f"{awaited.reason}."
     before = backlog.queue_position(context.engine, run)
     return (

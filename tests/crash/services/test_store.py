@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ganboard.db.models import ENDED
-from ganboard.db.runs import artifacts, queries
+from ganboard.db.placement import artifacts
+from ganboard.db.runs import queries
 from ganboard.gan.presets import load
 from ganboard.worker.context import open_context
 from ganboard.worker.process import machine

@@ -25,8 +25,9 @@ from sqlmodel.sql.sqltypes import UTCDateTime
 from ganboard.db import heartbeats, migrate, replacement, requests, stats, studies, transfer
 from ganboard.db.curves import series, timeline
 from ganboard.db.engine import make_engine
+from ganboard.db.placement import backlog
 from ganboard.db.runs import annotations as run_annotations
-from ganboard.db.runs import backlog, listing, notifications, past_runs, queries, trash
+from ganboard.db.runs import listing, notifications, past_runs, queries, trash
 from tests.frozen.make import frozen, revisions, upgrade_to
 from tests.frozen.rows import EPOCHS, RUNS
 from tests.unit.db.stored_runs import IN_FORK

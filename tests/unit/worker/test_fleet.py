@@ -8,6 +8,7 @@ import pytest
 
 from ganboard.db import heartbeats
 from ganboard.db.models import Run
+from ganboard.db.placement import draining
 from ganboard.db.runs import queries
 from ganboard.worker import fleet
 from ganboard.worker.context import Context
@@ -41,17 +42,17 @@ def test_workers_of_one_home_are_one_machine(context: Context, box: Run) -> None
     assert (machine.name, machine.state, machine.labels) == ("box-ab12cd34", "Alive", ["lab3"])
     assert [run.id for run in machine.trains] == [box.id]
     assert machine.devices == HARDWARE
-    heartbeats.drain(context.engine, "box-ab12cd34")
-    heartbeats.drain(context.engine, "away-1")
-    away, draining = fleet.machines(context.engine)
+    draining.drain(context.engine, "box-ab12cd34")
+    draining.drain(context.engine, "away-1")
+    away, drained = fleet.machines(context.engine)
     assert (away.name, away.state, away.workers) == ("away-1", "Drained", [])
-    assert draining.state == "Draining"
+    assert drained.state == "Draining"
 
 
 @pytest.mark.usefixtures("box")
 def test_a_name_may_be_its_beginning(context: Context) -> None:
     assert fleet.find(context.engine, "box").name == "box-ab12cd34"
-    heartbeats.drain(context.engine, "box")
+    draining.drain(context.engine, "box")
     assert fleet.find(context.engine, "box").name == "box"
     with pytest.raises(UnknownMachine, match=r"More than one machine's name begins with 'bo'"):
         fleet.find(context.engine, "bo")
@@ -71,7 +72,7 @@ def test_commands(context: Context, box: Run) -> None:
     assert said == f"Machine box-ab12cd34 starts no further runs. It still trains {box.id}.\n"
     assert document("machines")[0]["state"] == "draining"
     assert ganboard("undrain", "box").stdout == "Machine box-ab12cd34 starts runs again.\n"
-    assert heartbeats.draining(context.engine) == {}
+    assert draining.machines(context.engine) == {}
     assert "There is no machine 'x'" in refused("drain", "x")
     assert document("drain", "box")["state"] == "draining"
     assert document("undrain", "box")["state"] == "alive"

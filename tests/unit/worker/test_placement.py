@@ -12,12 +12,13 @@ import pytest
 
 from ganboard.db import heartbeats
 from ganboard.db.models import Run
-from ganboard.db.runs import backlog, checkpoint_reports, commands, holders, queries
+from ganboard.db.placement import backlog, draining
+from ganboard.db.runs import checkpoint_reports, commands, holders, queries
 from ganboard.db.settings import Settings, SettingsError
 from ganboard.gan.checkpoint import store
 from ganboard.gan.needs import Offer
 from ganboard.gan.progress import Progress
-from ganboard.worker import placement
+from ganboard.worker import placement, waiting
 from ganboard.worker.context import Context
 from ganboard.worker.process import machine
 from tests.factories import HARDWARE
@@ -248,7 +249,7 @@ def chosen(context: Context, here: Offer = Offer(), **which: Any) -> str | None:
 
 
 def reason(context: Context, run: Run) -> str | None:
-    awaited = placement.waits_for(context, [now(context, run)]).get(run.id)
+    awaited = waiting.reasons(context, [now(context, run)]).get(run.id)
     return awaited.reason if awaited else None
 
 
@@ -277,7 +278,7 @@ def test_a_machine_that_it_prefers_goes_first_while_that_is_free(
     worker(context, "racer", labels=["fast"], run_id="another")
     assert chosen(context) == "a run"
     worker(context, "racer", labels=["fast"])
-    heartbeats.drain(context.engine, "racer")
+    draining.drain(context.engine, "racer")
     assert chosen(context) == "a run"
 
 
@@ -294,24 +295,32 @@ def test_what_this_machine_cannot_run_is_left_to_one_that_can(
 
 def test_a_drained_machine_takes_nothing(context: Context, make_run: MakeRun) -> None:
     run, name = queued(make_run), alive(context)
-    heartbeats.drain(context.engine, name)
-    heartbeats.drain(context.engine, name)
+    draining.drain(context.engine, name)
+    draining.drain(context.engine, name)
     assert chosen(context) is None
     assert reason(context, run) == "Every machine is drained; `ganboard undrain` ends that"
     worker(context, "another")
     assert reason(context, run) is None
-    assert heartbeats.undrain(context.engine, name)
-    assert not heartbeats.undrain(context.engine, name)
+    assert draining.undrain(context.engine, name)
+    assert not draining.undrain(context.engine, name)
     assert chosen(context) == "a run"
 
 
-def test_a_notified_run_goes_first_among_equals_only(context: Context, make_run: MakeRun) -> None:
+def test_a_notified_run_goes_first_of_those_that_are_about_to_start(
+    context: Context, make_run: MakeRun
+) -> None:
     queued(make_run, "first")
     second, third = queued(make_run, "second"), queued(make_run, "third", needs="lab3")
-    assert chosen(context) == "first"
+    queued(make_run, "fourth")
+    assert {chosen(context, notified=second.id) for _ in range(9)} == {"first"}  # one worker
+    for name in ("one", "two"):
+        worker(context, name)
     assert chosen(context, notified=second.id) == "second"
-    assert chosen(context, notified=third.id) == "first"  # it cannot run here
-    assert chosen(context, notified="unknown") == "first"
+    assert {chosen(context) for _ in range(99)} == {"first", "second"}
+    assert chosen(context, notified=third.id) in ("first", "second")  # it cannot run here
+    worker(context, "two", run_id="another")
+    assert {chosen(context, notified=second.id) for _ in range(9)} == {"first"}
+    worker(context, "two")
     urgent = queued(make_run, "urgent")
     backlog.set_priority(context.engine, run_id=urgent.id, priority=1)
     assert chosen(context, notified=second.id) == "urgent"
@@ -325,9 +334,8 @@ def test_what_fits_is_found_behind_any_number_of_others(
     for number in range(5):
         queued(make_run, f"run {number}", needs="elsewhere")
     assert chosen(context) is None
-    last = queued(make_run, "last")
+    queued(make_run, "last")
     assert chosen(context) == "last"
-    assert chosen(context, notified=last.id) == "last"
 
 
 def test_labels_come_from_the_environment(tmp_path: Path) -> None:

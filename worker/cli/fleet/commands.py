@@ -44,11 +44,11 @@ def drain(machine: MachineName, as_json: AsJson = False) -> None:
     Example:
       ganboard drain box-ab12cd34
     """
-    from ganboard.db import heartbeats
+    from ganboard.db.placement import draining
     from ganboard.worker import fleet
 
     engine = open_database().engine
-    heartbeats.drain(engine, fleet.find(engine, machine).name)
+    draining.drain(engine, fleet.find(engine, machine).name)
     found = fleet.find(engine, machine)
     if as_json:
         return output.print_json(_document(found))
@@ -63,12 +63,12 @@ def undrain(machine: MachineName, as_json: AsJson = False) -> None:
     Example:
       ganboard undrain box-ab12cd34
     """
-    from ganboard.db import heartbeats
+    from ganboard.db.placement import draining
     from ganboard.worker import fleet
 
     engine = open_database().engine
     name = fleet.find(engine, machine).name
-    heartbeats.undrain(engine, name)
+    draining.undrain(engine, name)
     if as_json:
         return output.print_json(
             next((_document(one) for one in fleet.machines(engine) if one.name == name), None)
@@ -89,7 +89,7 @@ def priority(
       ganboard priority latest 10
       ganboard priority latest -- -5
     """
-    from ganboard.db.runs import backlog
+    from ganboard.db.placement import backlog
 
     context, found = find(run_id)
     backlog.set_priority(context.engine, run_id=found.id, priority=number)

@@ -11,7 +11,8 @@ from sqlalchemy import Engine
 
 from ganboard.db import heartbeats, models
 from ganboard.db.engine import make_engine
-from ganboard.db.runs import backlog, commands, expiry, queries
+from ganboard.db.placement import backlog
+from ganboard.db.runs import commands, expiry, queries
 from ganboard.db.runs.commands import MAX_FAILURES
 from tests.unit.db.stored_runs import (
     IN_FORK,

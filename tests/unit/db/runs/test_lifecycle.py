@@ -246,7 +246,7 @@ def test_deleting_takes_every_row_of_that_run_and_no_other(engine: Engine) -> No
         commands.finish(engine, **own, status="finished")
     rows = contents(engine)
     # what names a run and does not go with it
-    remaining = ("worker", "model_version", "claim_run", "search_trial")
+    remaining = ("worker", "model_version", "claim_run", "search_trial", "artifact")
     below_a_run = [
         table.name
         for table in SQLModel.metadata.sorted_tables

@@ -9,8 +9,9 @@ from ganboard.db import heartbeats
 from ganboard.db.engine import writing
 from ganboard.db.errors import UnknownRun
 from ganboard.db.models import STATUSES, Run, utc_now
+from ganboard.db.placement import backlog
 from ganboard.db.runs import annotations as run_annotations
-from ganboard.db.runs import backlog, commands, listing, queries
+from ganboard.db.runs import commands, listing, queries
 from tests.unit.db.stored_runs import STEPS, claimed, in_status, steps, stored, submitted, training
 
 AWKWARD = (

@@ -9,7 +9,8 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import StatementError
 
 from ganboard.db.models import Run
-from ganboard.db.runs import backlog, commands, past_runs, queries
+from ganboard.db.placement import backlog
+from ganboard.db.runs import commands, past_runs, queries
 from ganboard.db.runs.runtime_estimation import Estimate, History, Measured, begins, time_left
 from ganboard.db.runs.time_per_image import SLACK, fit
 from tests.unit.db.stored_runs import STEPS, finish_epoch, submitted, training

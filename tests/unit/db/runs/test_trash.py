@@ -15,9 +15,9 @@ from ganboard.db.engine import writing
 from ganboard.db.errors import NotAllowed, UnknownRun
 from ganboard.db.fence import in_trash
 from ganboard.db.models import ACTIVE, STATUSES, WAITING, Run, Study
+from ganboard.db.placement import backlog
 from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import (
-    backlog,
     commands,
     expiry,
     external,

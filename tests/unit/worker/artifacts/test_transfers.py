@@ -13,7 +13,8 @@ import pytest
 
 from ganboard.db import heartbeats
 from ganboard.db.models import Run
-from ganboard.db.runs import artifacts, backlog, checkpoint_reports, commands, queries
+from ganboard.db.placement import artifacts, backlog, draining
+from ganboard.db.runs import checkpoint_reports, commands, queries
 from ganboard.db.settings import Settings
 from ganboard.gan.checkpoint import reader, snapshots, store
 from ganboard.gan.needs import Offer
@@ -170,7 +171,7 @@ def test_a_live_machine_keeps_its_runs(here: Context, other: Context) -> None:
     row = {"host": "box", "pid": 1, "run_id": None, "machine": name}
     heartbeats.record(here.engine, name=f"{name}:1", **row)
     assert placement.next_run(other, Offer()) is None
-    heartbeats.drain(here.engine, name)
+    draining.drain(here.engine, name)
     assert placement.next_run(other, Offer()) is not None
 
 

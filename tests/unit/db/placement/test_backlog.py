@@ -1,4 +1,4 @@
-"""db.runs.backlog: the order of the queue."""
+"""db.placement.backlog: the order of the queue."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import pytest
 from sqlalchemy import Engine
 
 from ganboard.db.errors import NotAllowed, UnknownRun
-from ganboard.db.runs import backlog, commands, queries
+from ganboard.db.placement import backlog
+from ganboard.db.runs import commands, queries
 
 
 def queued(engine: Engine, name: str, **row: str | int) -> str:
