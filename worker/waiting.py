@@ -12,6 +12,8 @@ from ganboard.db.runs.holders import Awaited
 from ganboard.worker import placement
 from ganboard.worker.context import Context
 
+DRAINED = "Every machine is drained; undrain one on the page System or with ganboard undrain"
+
 
 def reasons(context: Context, runs: Sequence[Run]) -> dict[str, Awaited]:
     """Why no worker takes these runs although there are some, by run; nothing for those that only
@@ -27,7 +29,7 @@ def reasons(context: Context, runs: Sequence[Run]) -> dict[str, Awaited]:
         if run.id in newest:
             reason = holders.awaited(engine, run, context.settings.machine_wait_seconds)
         if reason is None and alive and not offers:
-            reason = Awaited("Every machine is drained; `ganboard undrain` ends that", None)
+            reason = Awaited(DRAINED, None)
         needs = placement.terms(run, "needs")
         if reason is None and offers and not any(placement.has(one, needs) for one in offers):
             lacks = [[str(need) for need in needs if not need.met(one)] for one in offers]

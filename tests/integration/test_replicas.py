@@ -77,8 +77,8 @@ WEIGHTS = ("generator/", "discriminator/")  # moving statistics included
 @pytest.mark.parametrize(
     ("rate", "bound", "changes"),
     [
-        (0.01, 1e-5, {}),
-        (0.01, 1e-5, {"rng": "hash"}),
+        (0.01, 5e-6, {}),
+        (0.01, 5e-6, {"rng": "hash"}),
         (0.001, 2e-5, {"discriminator_batch_norm": True, "d_steps": 2}),
     ],
 )

@@ -9,6 +9,7 @@ from sqlalchemy import Engine
 
 from ganboard.db.settings import Settings
 from ganboard.gan.data import catalog
+from ganboard.worker.context import Context
 from ganboard.worker.doctor import (
     accelerator,
     artifacts,
@@ -74,7 +75,7 @@ def installation(settings: Settings, engine: Engine) -> Iterator[Check]:
     """What the parts of this installation do: the queue, and by the database the workers, what
     waits for them, and the background processes."""
     yield queue.queue(settings)
-    yield from workers.workers(engine)
+    yield from workers.workers(Context(settings, engine))
     yield from background.checks(engine)
 
 

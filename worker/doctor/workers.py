@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-
-from sqlalchemy import Engine
 
 from ganboard.db import heartbeats
 from ganboard.db.heartbeats import WorkerState
 from ganboard.db.models import WAITING
 from ganboard.db.placement import backlog
 from ganboard.db.runs import holders, queries
+from ganboard.worker import waiting
+from ganboard.worker.context import Context
 from ganboard.worker.doctor.check import Check
+from ganboard.worker.formatting import plural
 
 LONG_WAIT_SECONDS = 60.0  # in the queue, while a worker is free
 
 
-def workers(engine: Engine) -> Iterator[Check]:
+def workers(context: Context) -> Iterator[Check]:
+    engine = context.engine
     known = heartbeats.workers(engine)
     alive = [state for state in known if state.alive]
     if alive:
@@ -26,16 +29,16 @@ def workers(engine: Engine) -> Iterator[Check]:
             f"{len(alive)} running: {', '.join(state.worker.name for state in alive)}",
         )
     else:
-        waiting = queries.count_runs(engine, statuses=WAITING)
+        queued = queries.count_runs(engine, statuses=WAITING)
         text = (
-            f"none running, and {waiting:,} run{'' if waiting == 1 else 's'} in the queue"
-            if waiting
+            f"none running, and {queued:,} run{'' if queued == 1 else 's'} in the queue"
+            if queued
             else "none alive"
         )
         yield Check("workers", "warn", text, "Run: `ganboard up` (or `ganboard worker`)")
     for state in known:
         yield from _silent(state)
-    yield from _left_waiting(engine, alive)
+    yield from _left_waiting(context, alive)
     yield from _different_versions(alive)
 
 
@@ -59,19 +62,18 @@ def _silent(state: WorkerState) -> Iterator[Check]:
         )
 
 
-def _left_waiting(engine: Engine, alive: list[WorkerState]) -> Iterator[Check]:
-    """Runs that a free worker could have taken long ago."""
+def _left_waiting(context: Context, alive: list[WorkerState]) -> Iterator[Check]:
+    """Runs that a free worker could have taken long ago, and runs that none can take."""
     free = {state.worker.machine for state in alive if state.worker.run_id is None}
-    newest = holders.newest_of_waiting(engine)
+    newest = holders.newest_of_waiting(context.engine)
     held_elsewhere = {
         run_id
         for run_id, one in newest.items()
         if one.machine is not None and one.machine not in free
     }
-    ripe = sum(
-        run.id not in held_elsewhere
-        for run in backlog.waiting_runs(engine, for_seconds=LONG_WAIT_SECONDS)
-    )
+    long = backlog.waiting_runs(context.engine, for_seconds=LONG_WAIT_SECONDS)
+    reasons = waiting.reasons(context, long)
+    ripe = sum(run.id not in held_elsewhere and run.id not in reasons for run in long)
     if ripe and free:
         yield Check(
             "waiting",
@@ -79,6 +81,9 @@ def _left_waiting(engine: Engine, alive: list[WorkerState]) -> Iterator[Check]:
             f"{ripe:,} waiting for over a minute while a worker is free",
             "Restart the worker if this persists.",
         )
+    for reason, count in Counter(one.reason for one in reasons.values()).items():
+        text = f"{plural(count, 'run')} waiting for over a minute. {reason}"
+        yield Check("placement", "warn", text, "")
 
 
 def _different_versions(alive: list[WorkerState]) -> Iterator[Check]:

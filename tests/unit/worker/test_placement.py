@@ -298,7 +298,7 @@ def test_a_drained_machine_takes_nothing(context: Context, make_run: MakeRun) ->
     draining.drain(context.engine, name)
     draining.drain(context.engine, name)
     assert chosen(context) is None
-    assert reason(context, run) == "Every machine is drained; `ganboard undrain` ends that"
+    assert reason(context, run) == waiting.DRAINED
     worker(context, "another")
     assert reason(context, run) is None
     assert draining.undrain(context.engine, name)

@@ -84,6 +84,7 @@ def test_workers_that_need_attention_are_named(context: Context, make_run: MakeR
     make_worker(context, "gone")
     make_run("waits", status="queued")
     make_run("waits for its machine", status="suspended", epochs=1)
+    make_run("needs another machine", status="queued", needs="lab9")
     with writing(context.engine) as session:
         session.execute(
             sql("UPDATE worker SET heartbeat_at = '2020-01-01 00:00:00.000000' WHERE name = 'gone'")
@@ -95,6 +96,9 @@ def test_workers_that_need_attention_are_named(context: Context, make_run: MakeR
     assert "no heartbeat for" in found["worker gone"].text
     assert "not reported its hardware" in found["worker young"].text
     assert "1 waiting for over a minute" in found["waiting"].text
+    assert found["placement"].text == (
+        "1 run waiting for over a minute. No machine has what it needs: lab9"
+    )
     assert "2.20.0, 2.21.0" in found["versions"].text
     assert "worker fine" not in found
 
