@@ -122,7 +122,10 @@ def _own(values: dict[str, Any], config: type[RunConfig]) -> tuple[dict[str, Any
 def _is_default(field: FieldInfo, value: Any) -> bool:
     if isinstance(value, str):
         return value.lower() == str(field.default).lower()
-    return bool(value == field.default)
+    try:
+        return bool(value == field.default)
+    except ArithmeticError:  # a signalling NaN of Decimal compares with nothing
+        return False
 
 
 def current(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -52,6 +52,9 @@ def test_every_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "MLFLOW_URI": "http://mlflow.example",
         "SERVE_TOKEN": "six",
         "MACHINE_WAIT": "60",
+        "LABELS": "lab3",
+        "GPUS": "one",
+        "STORE": "s3://bucket/ganboard",
         "ALERT_PLAIN_HOSTS": "mail.lab",
     }
     assert {name.upper() for name in Settings.model_fields} == set(variables)
