@@ -95,7 +95,10 @@ def clear(redis: Redis, *job_ids: str) -> None:
 
 def message(queue: Queue, run: Run) -> Job:
     """What `enqueue_run` sends, stored in Redis but in no queue: for the worker that takes the run
-    without a message. Raises RedisError."""
+    without a message; one that is there is taken out. Raises RedisError."""
+    sent = f"{run.id}-{run.attempt}"
+    queue.remove(sent)
+    queue.connection.delete(Job.key_for(sent))
     job = queue.create_job(JOB, args=(run.id,), job_id=f"{run.id}-{run.attempt}-here", **_OPTIONS)
     job.save()
     return job

@@ -165,22 +165,22 @@ class TrainWorker(Worker):
         self, timeout: int | None, max_idle_time: int | None = None
     ) -> tuple[Job, Queue] | None:
         while True:
-            # what is for this machine alone, or what other workers were notified of and cannot run
-            run = self._choice.run(for_seconds=RIPE_SECONDS)
-            if late := self._choice.sent(self.queues[0], run):
-                return late
             with self._outliving():
                 found = super().dequeue_job_and_maintain_ttl(timeout, max_idle_time or IDLE_SECONDS)
-                if found is None and max_idle_time is None and timeout is not None:
-                    continue
-                if found is None or not is_ours(found[0]):
+                if found is not None and not is_ours(found[0]):
                     return found
-                run = self._choice.run(notified=found[0].args[0])
-                if run is not None and run.id == found[0].args[0]:
-                    return found
-                self.connection.delete(found[0].key)
+                if found is None:
+                    # what is for this machine alone, or what others were notified of in vain
+                    run = self._choice.run(for_seconds=RIPE_SECONDS)
+                else:
+                    run = self._choice.run(notified=found[0].args[0])
+                    if run is not None and run.id == found[0].args[0]:
+                        return found
+                    self.connection.delete(found[0].key)
                 if instead := self._choice.sent(self.queues[0], run):
                     return instead
+                if found is None and (max_idle_time is not None or timeout is None):
+                    return None
 
     def run_maintenance_tasks(self) -> None:
         """Not RQ's own: it calls, in this process, whatever function a lost job names for its
