@@ -81,11 +81,6 @@ def parse(text: str) -> tuple[Need, ...]:
     return tuple(map(_need, terms))
 
 
-def missing(text: str, offer: Offer) -> list[Need]:
-    """Those terms that a machine does not have."""
-    return [need for need in parse(text) if not need.met(offer)]
-
-
 def labels(text: str) -> tuple[str, ...]:
     """The labels of a machine, as GANBOARD_LABELS lists them. Raises BadNeed."""
     found = [label.strip() for label in text.split(",") if label.strip()]

@@ -8,11 +8,23 @@ from pathlib import Path
 
 import pytest
 
+from ganboard.worker.artifacts.store import Store
+
 S3 = {
     "AWS_ACCESS_KEY_ID": "key",
     "AWS_SECRET_ACCESS_KEY": "a secret that comes out nowhere",
     "AWS_DEFAULT_REGION": "us-east-1",
 }
+
+
+def names(store: Store, prefix: str) -> list[str]:
+    """What lies directly below a prefix of a store."""
+    store._fs.invalidate_cache()
+    try:
+        found = store._fs.ls(f"{store._root}/{prefix}", detail=False)
+    except FileNotFoundError:
+        return []
+    return sorted(str(one).rstrip("/").rpartition("/")[2] for one in found)
 
 
 @pytest.fixture(scope="session")

@@ -67,8 +67,7 @@ def machines(engine: Engine) -> list[Machine]:
 
 
 def find(engine: Engine, text: str) -> Machine:
-    """The machine of this name, the only one whose name begins with it, or the only one of this
-    host. Raises UnknownMachine."""
+    """The machine of this name, or the only one whose name begins so. Raises UnknownMachine."""
     known = machines(engine)
     exact = [one for one in known if one.name == text]
     begins = [one for one in known if text and one.name.startswith(text)]

@@ -115,8 +115,8 @@ def tend(context: Context, waiting: Sequence[Run]) -> list[Run]:
             anywhere.append(run)
         elif run.phase != holders.AWAITING:
             holders.wait(engine, checkpoint, seconds)
-        elif stored is not None and stored.step is not None:
-            holders.fall_back(engine, checkpoint, stored.step, seconds)
+        elif stored is not None and stored.step is not None and stored.attempt is not None:
+            holders.fall_back(engine, checkpoint, (stored.step, stored.attempt), seconds)
         else:
             holders.give_up(engine, checkpoint, seconds)
     return anywhere

@@ -33,10 +33,18 @@ def of_run(engine: Engine, run_id: str) -> dict[str, Artifact]:
         return {one.name: one for one in found}
 
 
+def checkpoints(engine: Engine, run_id: str) -> list[Artifact]:
+    """The stored checkpoints of a run, newest first."""
+    found = select(Artifact).where(Artifact.run_id == run_id, col(Artifact.step).is_not(None))
+    with reading(engine) as session:
+        return list(
+            session.exec(found.order_by(col(Artifact.step).desc(), col(Artifact.attempt).desc()))
+        )
+
+
 def newest(engine: Engine, run_id: str) -> Artifact | None:
     """The newest stored checkpoint of a run."""
-    stored = [one for one in of_run(engine, run_id).values() if one.step is not None]
-    return max(stored, key=_age, default=None)
+    return next(iter(checkpoints(engine, run_id)), None)
 
 
 def newest_of_waiting(engine: Engine) -> dict[str, Artifact]:
@@ -69,12 +77,6 @@ def missing(engine: Engine, machine: str) -> list[Checkpoint]:
     return sorted(newest_by_run.values(), key=lambda one: one.saved_at, reverse=True)
 
 
-def surplus(engine: Engine, run_id: str, keep: int) -> list[Artifact]:
-    """The stored checkpoints of a run but the `keep` newest."""
-    stored = [one for one in of_run(engine, run_id).values() if one.step is not None]
-    return sorted(stored, key=_age, reverse=True)[keep:]
-
-
 def remove(engine: Engine, run_id: str, names: Collection[str]) -> None:
     """List these no longer; their files may go afterwards."""
     with writing(engine) as session:
@@ -98,7 +100,3 @@ def forget(engine: Engine, run_id: str) -> None:
     """List nothing of a run any more."""
     with writing(engine) as session:
         session.execute(delete(Artifact).where(col(Artifact.run_id) == run_id))
-
-
-def _age(stored: Artifact) -> tuple[int, int]:
-    return stored.step or 0, stored.attempt or 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Engine, delete, update
+from sqlalchemy import ColumnElement, Engine, delete, tuple_, update
 from sqlmodel import Session, col, select
 
 from ganboard.db import clock
@@ -111,10 +111,12 @@ def give_up(engine: Engine, checkpoint: Checkpoint, seconds: float) -> bool:
         return attempt is not None
 
 
-def fall_back(engine: Engine, checkpoint: Checkpoint, step: int, seconds: float) -> bool:
-    """Let a run that has waited for so long go on from its stored checkpoint of an older `step`:
-    what was saved later, on machines that are away, is no longer listed. Returns whether it was
-    time."""
+def fall_back(
+    engine: Engine, checkpoint: Checkpoint, stored: tuple[int, int], seconds: float
+) -> bool:
+    """Let a run that has waited for so long go on from its `stored` checkpoint (step, attempt),
+    which is older: what was saved later, on machines that are away, is no longer listed. Returns
+    whether it was time."""
     over = (*_awaiting(checkpoint.run_id), col(Run.phase_since) < now(-seconds))
     with writing(engine) as session:
         begun = session.execute(
@@ -125,11 +127,14 @@ def fall_back(engine: Engine, checkpoint: Checkpoint, step: int, seconds: float)
         )
         if (attempt := begun.scalar_one_or_none()) is None:
             return False
-        later = (col(Checkpoint.run_id) == checkpoint.run_id, col(Checkpoint.step) > step)
-        session.execute(delete(Checkpoint).where(*later))
+        later = tuple_(col(Checkpoint.step), col(Checkpoint.attempt)) > tuple_(*stored)
+        session.execute(
+            delete(Checkpoint).where(col(Checkpoint.run_id) == checkpoint.run_id, later)
+        )
+        machine = _machine(checkpoint)
         text = (
-            f"{_machine(checkpoint).capitalize()} was unavailable for {seconds:.0f} s: going on"
-            f" from the checkpoint of step {step} in the artifact store instead of step"
+            f"{machine[:1].upper()}{machine[1:]} was unavailable for {seconds:.0f} s: going on"
+            f" from the checkpoint of step {stored[0]} in the artifact store instead of step"
             f" {checkpoint.step}."
         )
         note(session, checkpoint.run_id, attempt, "warning", text)

@@ -7,7 +7,6 @@ back; then the database lists it. One that is not listed does not exist.
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 import shutil
@@ -24,8 +23,6 @@ from ganboard.gan.checkpoint.reader import MANIFEST, STATE
 from ganboard.worker.artifacts.store import Store, StoreError, open_store
 from ganboard.worker.context import Context
 from ganboard.worker.process import machine
-
-log = logging.getLogger("ganboard.worker")
 
 _SNAPSHOT = re.compile(rf"{snapshots.FOLDER}/epoch-\d{{1,9}}\.npz", re.ASCII)
 _LOG = re.compile(r"logs/[\w.-]{1,200}\.log", re.ASCII)
@@ -86,20 +83,22 @@ def _set_aside(checkpoint: Path, aside: Path) -> None:
 
 def _expected(folder: Path, listed: Checkpoint) -> int:
     """The bytes of a checkpoint that is the one listed. Raises CheckpointError."""
-    size, digest = files.measure(folder / MANIFEST)
     try:
+        size, digest = files.measure(folder / MANIFEST)
         manifest = json.loads((folder / MANIFEST).read_bytes())
         promised = manifest["files"][STATE]
         whole = digest == listed.digest and files.measure(folder / STATE) == (
             promised["size"],
             promised["sha256"],
         )
-    except (ValueError, KeyError, TypeError):
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError):  # ValueError: also NoFile
         whole = False
     if not whole:
         raise reader.CheckpointError(
-            f"The checkpoint of step {listed.step} of run {listed.run_id} is damaged on this"
-            " machine's disk and was not stored."
+            f"The checkpoint of step {listed.step} of run {listed.run_id} is damaged or cannot be"
+            " read on this machine's disk, and was not stored."
         )
     return size + int(promised["size"])
 
@@ -134,7 +133,7 @@ def _upload_files(context: Context, store: Store, run: Run) -> None:
 def _retain(context: Context, store: Store, run: Run) -> None:
     """Keep as many checkpoints in the store as on a disk."""
     keep = int(run.config.get("keep_checkpoints") or 1)
-    for old in artifacts.surplus(context.engine, run.id, keep):
+    for old in artifacts.checkpoints(context.engine, run.id)[keep:]:
         artifacts.remove(context.engine, run.id, [old.name])
         store.remove(key(run.id, old.name))
 
@@ -154,21 +153,22 @@ def fetch(settings: Settings, store: Store, stored: Artifact) -> Path:
     there. Raises StoreError."""
     assert stored.step is not None
     assert stored.attempt is not None
-    directory = settings.run_dir(stored.run_id) / "checkpoints"
+    from filelock import FileLock
+
     name = artifacts.checkpoint_name(stored.step, stored.attempt)
     final = settings.run_dir(stored.run_id) / name
+    directory, draft = final.parent, final.with_name(f"{final.name}.fetched.tmp")
     listed = [(stored.step, stored.attempt, stored.digest)]
-    if final.is_dir() and not reader.verify(directory, listed):
-        return final
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        files.remove(final)
-        with files.whole_folder(final, final.with_name(f"{final.name}.fetched.tmp")):
-            for part in (MANIFEST, STATE):
-                store.get(
-                    f"{key(stored.run_id, name)}/{part}",
-                    final.with_name(f"{final.name}.fetched.tmp") / part,
-                )
+        # workers of one HOME, and the processes of one run, may want it at the same time
+        with FileLock(settings.state / "fetch.lock"):
+            if final.is_dir() and not reader.verify(directory, listed):
+                return final
+            files.remove(final)
+            with files.whole_folder(final, draft):
+                for part in (MANIFEST, STATE):
+                    store.get(f"{key(stored.run_id, name)}/{part}", draft / part)
     except OSError as error:
         raise StoreError(
             f"The checkpoint of step {stored.step} was not fetched into {directory}:"
@@ -191,7 +191,7 @@ def ensure(context: Context, run_id: str, step: int | None = None) -> Path:
     here = [number for number, _, _ in reader.complete(directory)]
     wanted = [
         one
-        for one in artifacts.of_run(context.engine, run_id).values()
+        for one in artifacts.checkpoints(context.engine, run_id)
         if one.step is not None
         and one.step not in here
         and (one.step == step if step is not None else one.step > max(here, default=-1))

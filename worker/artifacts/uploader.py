@@ -31,10 +31,13 @@ log = logging.getLogger("ganboard.worker")
 
 ROUND_SECONDS = 2.0
 AWAY_SECONDS = 10.0  # until the next try, when the store does not answer
+REFUSED_SECONDS = 600.0
 NICE = 10
 CHECK = "--check"
 CHECK_SECONDS = 60.0
 UNUSABLE, AWAY = 3, 4  # exit codes
+
+Place = tuple[str, int, int]  # run, step, attempt
 
 
 class Uploader:
@@ -57,20 +60,19 @@ class Uploader:
             )
 
 
-def check(settings: Settings) -> None:
-    """Refuse a store that cannot be used; one that does not answer may do so later. In a process of
-    its own, since its library starts a thread. Raises SettingsError and StoreError."""
+def check(settings: Settings) -> str | None:
+    """Refuse a store that cannot be used; returns why it was not checked when it does not answer,
+    which may pass. In a process of its own, since its library starts a thread. Raises SettingsError
+    and StoreError."""
     if not configured(settings):
-        return
+        return None
     try:
         ended = json_child.run(["-m", "ganboard.worker.artifacts.uploader", CHECK], CHECK_SECONDS)
     except json_child.TimeLimit as error:
-        log.warning("The artifact store was not checked: %s.", error)
-        return
+        return f"The artifact store {settings.store} was not checked: {error}."
     if ended.code == UNUSABLE:
         raise StoreError(ended.reason)
-    if ended.code:
-        log.warning("%s", ended.reason)
+    return ended.reason if ended.code else None
 
 
 def _check() -> int:
@@ -90,16 +92,17 @@ def lock(context: Context) -> Path:
     return context.settings.state / "uploader.lock"
 
 
-def upload_round(context: Context, store: Store, damaged: set[tuple[str, int, int]]) -> int:
-    """Store what is not; returns how many checkpoints. Those that are `damaged` on this disk are
-    told once. Raises StoreError."""
+def upload_round(context: Context, store: Store, refused: dict[Place, float]) -> int:
+    """Store what is not; returns how many checkpoints. One that is `refused`, since it is damaged
+    on this disk or its place in the store is taken, is logged, and tried again at that time (of the
+    monotonic clock). Raises StoreAway."""
     done = 0
     for listed in artifacts.missing(context.engine, machine.name(context.settings)):
         place = (listed.run_id, listed.step, listed.attempt)
-        if place in damaged:
+        began = time.monotonic()
+        if refused.get(place, 0.0) > began:
             continue
         try:
-            began = time.monotonic()
             if transfers.upload(context, store, listed):
                 done += 1
                 log.info(
@@ -109,8 +112,10 @@ def upload_round(context: Context, store: Store, damaged: set[tuple[str, int, in
                     listed.size / 1e6,
                     time.monotonic() - began,
                 )
-        except CheckpointError as error:
-            damaged.add(place)
+        except StoreAway:
+            raise
+        except (CheckpointError, StoreError) as error:
+            refused[place] = began + REFUSED_SECONDS
             log.warning("%s", error)
     transfers.remove_orphans(context, store)
     return done
@@ -145,12 +150,12 @@ def main() -> int:
 
 
 def _work(context: Context, store: Store) -> None:
-    damaged: set[tuple[str, int, int]] = set()
+    refused: dict[Place, float] = {}
     said = ""
     while True:
         pause = ROUND_SECONDS
         try:
-            upload_round(context, store, damaged)
+            upload_round(context, store, refused)
             said = ""
         except (StoreError, SQLAlchemyError, DbError, OSError) as error:
             pause = AWAY_SECONDS

@@ -15,8 +15,11 @@ def artifact_store(settings: Settings) -> Iterator[Check]:
     try:
         if not configured(settings):
             return
-        uploader.check(settings)
+        unknown = uploader.check(settings)
     except (SettingsError, StoreError) as error:
         yield Check("artifact store", "fail", str(error), "")
         return
-    yield Check("artifact store", "ok", f"{settings.store} can be used")
+    if unknown is not None:
+        yield Check("artifact store", "warn", unknown, "")
+    else:
+        yield Check("artifact store", "ok", f"{settings.store} can be used")

@@ -54,8 +54,7 @@ WORKER_TTL_SECONDS = 17  # RQ waits for a job this long minus 15 s, and then sen
 
 
 class TrainWorker(Worker):
-    """RQ's forking worker with our duties hung on its heartbeat, which it gives both when idle and
-    when busy.
+    """RQ's forking worker with our duties hung on its heartbeat, given when idle and when busy.
 
     No thread runs beside it (not even RQ's command listener), so that forking stays safe.
     """
@@ -276,7 +275,8 @@ def main() -> int:
     logs.configure()
     try:
         context = open_context(pooled=False)  # no connection may be open when RQ forks
-        uploader.check(context.settings)
+        if unknown := uploader.check(context.settings):
+            log.warning("%s", unknown)
         name, _slot = join(context.settings, context.engine)
         restrict(context.settings, name)
     except CLEAR_ERRORS as error:

@@ -28,7 +28,7 @@ def steps(context: Context, run_id: str) -> dict[int, int]:
     their finished epochs."""
     here = checkpoints.steps(context.settings.run_dir(run_id) / "checkpoints")
     if configured(context.settings):
-        for stored in artifacts.of_run(context.engine, run_id).values():
+        for stored in artifacts.checkpoints(context.engine, run_id):
             if stored.step is not None and stored.epoch is not None:
                 here.setdefault(stored.step, stored.epoch)
     return dict(sorted(here.items()))

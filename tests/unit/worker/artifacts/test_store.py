@@ -10,6 +10,7 @@ import pytest
 
 from ganboard.db.settings import Settings, SettingsError
 from ganboard.worker.artifacts.store import Store, StoreAway, StoreError, configured, open_store
+from tests.stores import names
 
 DATA = os.urandom(3_000_000)
 
@@ -34,15 +35,15 @@ def file(tmp_path: Path) -> Path:
 
 def test_what_was_put_comes_back(store: Store, file: Path, tmp_path: Path) -> None:
     store.check()
-    assert store.folders("runs") == []
+    assert names(store, "runs") == []
     store.put(file, "runs/a/state.npz")
     store.put(file, "runs/b/state.npz")
     store.get("runs/a/state.npz", tmp_path / "back")
     assert (tmp_path / "back").read_bytes() == DATA
-    assert store.folders("runs") == ["a", "b"]
+    assert names(store, "runs") == ["a", "b"]
     store.remove("runs/a")
     store.remove("runs/never")
-    assert store.folders("runs") == ["b"]
+    assert names(store, "runs") == ["b"]
     with pytest.raises(StoreError, match=r"runs/a/state\.npz is not in the store"):
         store.get("runs/a/state.npz", tmp_path / "gone")
 

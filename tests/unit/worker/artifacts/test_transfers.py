@@ -14,7 +14,7 @@ import pytest
 from ganboard.db import heartbeats
 from ganboard.db.models import Run
 from ganboard.db.placement import artifacts, backlog, draining
-from ganboard.db.runs import checkpoint_reports, commands, queries
+from ganboard.db.runs import checkpoint_reports, commands, queries, trash
 from ganboard.db.settings import Settings
 from ganboard.gan.checkpoint import reader, snapshots, store
 from ganboard.gan.needs import Offer
@@ -24,6 +24,7 @@ from ganboard.worker.artifacts import transfers, uploader
 from ganboard.worker.artifacts.store import Store, StoreError, open_store
 from ganboard.worker.context import Context
 from ganboard.worker.process import machine
+from tests.stores import names
 
 MakeRun = Callable[..., Run]
 WAIT = 100
@@ -42,6 +43,12 @@ def other(here: Context, tmp_path: Path) -> Context:
     settings = Settings(home=tmp_path / "other", store=here.settings.store)
     settings.prepare_home()
     return replace(here, settings=settings)
+
+
+def patient(context: Context, seconds: str) -> Settings:
+    """Its settings with another time to wait for machines."""
+    state, store_url = context.settings.state, context.settings.store
+    return Settings(home=state, store=store_url, machine_wait=seconds)
 
 
 def kept(context: Context) -> Store:
@@ -73,14 +80,14 @@ def saved(context: Context, run: Run, step: int, attempt: int = 1) -> None:
     store.prune(directory, 2)
 
 
-def uploaded(context: Context, damaged: set[tuple[str, int, int]] | None = None) -> int:
-    return uploader.upload_round(context, kept(context), damaged if damaged is not None else set())
+def uploaded(context: Context, refused: dict[uploader.Place, float] | None = None) -> int:
+    return uploader.upload_round(context, kept(context), {} if refused is None else refused)
 
 
 def steps(context: Context, run: Run) -> list[int]:
     """Of the checkpoints that the store has, by the database and by itself."""
     listed = {name for name in artifacts.of_run(context.engine, run.id) if "ckpt" in name}
-    there = kept(context).folders(f"runs/{run.id}/checkpoints")
+    there = names(kept(context), f"runs/{run.id}/checkpoints")
     assert listed == {f"checkpoints/{name}" for name in there}
     return sorted(int(name.split("-")[1]) for name in there)
 
@@ -150,8 +157,7 @@ def test_the_last_that_was_stored_serves_when_a_machine_stays_away(
     assert look(other) == []
     assert placement.claim(other, run.id, "w") is None
     assert "Waiting up to 300 s" in events(here, run)[-1]
-    hasty = replace(other, settings=other.settings.model_copy(update={"machine_wait": "0"}))
-    hasty.settings.__dict__.pop("machine_wait_seconds", None)
+    hasty = replace(other, settings=patient(other, "0"))
     look(hasty)
     assert look(hasty) == [run.id]
     assert events(here, run)[-1].endswith(
@@ -204,15 +210,33 @@ def test_what_the_store_has_damaged_is_never_used(
     assert (found.status, found.attempt) == ("suspended", 1)
 
 
-def test_a_damaged_checkpoint_is_not_stored_and_told_once(here: Context) -> None:
-    run = begun(here)
+@pytest.mark.parametrize("harm", ["torn state", "no manifest", "manifest is a link", "taken"])
+def test_what_cannot_be_stored_is_logged_once_and_stops_no_other(
+    here: Context, harm: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run, other = begun(here), begun(here)
     saved(here, run, 12)
-    path = here.settings.run_dir(run.id) / "checkpoints" / "ckpt-12-1" / "state.npz"
-    path.write_bytes(b"torn")
-    damaged: set[tuple[str, int, int]] = set()
-    assert uploaded(here, damaged) == 0
-    assert damaged == {(run.id, 12, 1)}
-    assert steps(here, run) == []
+    saved(here, other, 8)
+    checkpoint = here.settings.run_dir(run.id) / "checkpoints" / "ckpt-12-1"
+    match harm:
+        case "torn state":
+            (checkpoint / "state.npz").write_bytes(b"torn")
+        case "no manifest":
+            (checkpoint / "manifest.json").write_bytes(b"")
+        case "manifest is a link":
+            (checkpoint / "manifest.json").rename(tmp_path / "manifest.json")
+            (checkpoint / "manifest.json").symlink_to(tmp_path / "manifest.json")
+        case _:
+            (tmp_path / "theirs").write_bytes(b"another program's")
+            place = f"runs/{run.id}/checkpoints/ckpt-12-1/manifest.json"
+            kept(here).put(tmp_path / "theirs", place)
+    refused: dict[uploader.Place, float] = {}
+    assert uploaded(here, refused) == 1
+    assert uploaded(here, refused) == 0
+    assert list(refused) == [(run.id, 12, 1)]
+    assert sum(record.levelname == "WARNING" for record in caplog.records) == 1
+    assert artifacts.of_run(here.engine, run.id) == {}
+    assert steps(here, other) == [8]
 
 
 def test_a_checkpoint_that_was_pruned_meanwhile_is_passed_over(here: Context) -> None:
@@ -263,14 +287,16 @@ def test_snapshots_and_logs_travel_too(here: Context, other: Context) -> None:
 
 
 def test_what_removed_runs_had_is_removed_from_the_store(here: Context) -> None:
-    run, stays = begun(here), begun(here)
-    for one in (run, stays):
+    run, stays, in_trash = begun(here), begun(here), begun(here)
+    for one in (run, stays, in_trash):
         saved(here, one, 12)
-    assert uploaded(here) == 2
-    waiting(here, run)
+    assert uploaded(here) == 3
+    for one in (run, in_trash):
+        commands.finish(here.engine, run_id=one.id, attempt=1, status="finished")
     commands.delete_run(here.engine, run_id=run.id)
+    trash.move(here.engine, run_id=in_trash.id)
     uploaded(here)
-    assert kept(here).folders("runs") == [stays.id]
+    assert names(kept(here), "runs") == sorted([stays.id, in_trash.id])
     assert artifacts.of_run(here.engine, run.id) == {}
 
 
@@ -284,3 +310,19 @@ def test_readers_fetch_what_is_not_here(here: Context, other: Context) -> None:
     transfers.ensure(other, run.id)
     assert [step for step, _, _ in reader.complete(directory)] == [12, 8]
     assert transfers.ensure(here, run.id) == here.settings.run_dir(run.id) / "checkpoints"
+
+
+def test_a_later_attempt_at_the_same_step_is_given_up_too(here: Context, other: Context) -> None:
+    run = begun(here)
+    saved(here, run, 12)
+    uploaded(here)
+    waiting(here, run)
+    assert commands.claim(here.engine, run_id=run.id, worker="again")
+    saved(here, run, 12, attempt=2)
+    commands.finish(here.engine, run_id=run.id, attempt=2, status="suspended")
+    hasty = replace(other, settings=patient(other, "0"))
+    for _ in range(3):
+        placement.tend(hasty, backlog.waiting_runs(hasty.engine))
+    found = placement.next_run(hasty, Offer())
+    assert found is not None
+    assert placement.claim(hasty, run.id, "w") is not None

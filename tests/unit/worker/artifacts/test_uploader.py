@@ -16,6 +16,8 @@ from ganboard.worker.doctor.artifacts import artifact_store
 from ganboard.worker.process import machine
 from ganboard.worker.process.parent_death import environment_for_child
 from tests.polling import wait_until
+from tests.stores import S3
+from tests.up import free_port
 
 
 @pytest.fixture
@@ -27,10 +29,26 @@ def settings(context: Context, url: str, monkeypatch: pytest.MonkeyPatch) -> Set
 
 
 def test_a_store_that_can_be_used_is_well(settings: Settings) -> None:
-    uploader.check(settings)
+    assert uploader.check(settings) is None
     [check] = artifact_store(settings)
     assert (check.status, check.text) == ("ok", f"{settings.store} can be used")
     assert list(artifact_store(Settings(home=settings.home, store=""))) == []
+
+
+def test_one_that_does_not_answer_is_a_warning(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {
+        **S3,
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{free_port()}",
+        "AWS_MAX_ATTEMPTS": "1",
+        "GANBOARD_HOME": str(context.settings.state),
+        "GANBOARD_STORE": "s3://bucket/ganboard",
+    }.items():
+        monkeypatch.setenv(name, value)
+    [check] = artifact_store(Settings())
+    assert check.status == "warn"
+    assert "s3://bucket/ganboard does not answer" in check.text
 
 
 def test_one_that_cannot_is_refused_before_a_worker_starts(
