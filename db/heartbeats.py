@@ -42,6 +42,7 @@ def record(
     machine: str | None = None,
     boot: str | None = None,
     labels: Sequence[str] = (),
+    address: str = "",
 ) -> None:
     """A worker's heartbeat; `devices` is kept from the last one that had it."""
     with writing(engine) as session:
@@ -56,6 +57,7 @@ def record(
         worker.machine = machine
         worker.boot = boot
         worker.labels = list(labels)
+        worker.address = address
         worker.heartbeat_at = now()  # type: ignore[assignment]
         session.add(worker)
         forgotten = col(Worker.heartbeat_at) < now(-WORKER_FORGOTTEN_SECONDS)

@@ -31,6 +31,8 @@ ENDED = ("finished", "failed", "stopped")
 # how a run is shown that a search has stopped
 PRUNED = "pruned"
 SHOWN = (*STATUSES, PRUNED)
+# the placement of runs that ganboard's own workers start
+WORKERS = "workers"
 # kinds of workers
 TRAINING = "training"
 INFERENCE = "inference"  # answers requests
@@ -104,7 +106,9 @@ class Run(SQLModel, table=True):
     queued_at: datetime = Field(default_factory=utc_now)
     started_at: datetime | None = None
     ended_at: datetime | None = None
-    # place in the queue, see `db.runs.waiting`
+    # who starts it: WORKERS, slurm or kubernetes
+    placement: str = Field(default=WORKERS, sa_column_kwargs={"server_default": WORKERS})
+    # place in the queue, see `db.placement.backlog`
     owner: str = Field(default="", sa_type=Text, sa_column_kwargs={"server_default": text("''")})
     priority: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     # ownership
@@ -634,6 +638,47 @@ class Worker(SQLModel, table=True):
     labels: list[str] = Field(
         default_factory=list, sa_type=Json, sa_column_kwargs={"server_default": "[]"}
     )
+    # at which other machines reach its trainers
+    address: str = Field(default="", sa_type=Text, sa_column_kwargs={"server_default": text("''")})
+
+
+class Member(SQLModel, table=True):
+    """A worker's part in an attempt that several machines train together: it counts while the run
+    is active with this attempt."""
+
+    __tablename__ = "member"
+    __table_args__ = (UniqueConstraint("worker", name="uq_member_worker"),)
+
+    run_id: str = _of_run(primary_key=True)
+    index: int = Field(primary_key=True)  # 0 leads the group
+    attempt: int
+    worker: str = Field(sa_type=Text)
+    machine: str = Field(sa_type=Text)
+    host: str = Field(sa_type=Text)
+    address: str = Field(sa_type=Text)  # at which the others reach it
+    ports: list[int] = Field(default_factory=list, sa_type=Json)  # of its ranks; empty: not ready
+    lease_until: datetime
+    leaving: bool = False  # its worker shuts down
+    ended: bool = False  # whether its part is over
+    failure: str | None = Field(default=None, sa_type=Text)  # how its part ended
+    final: bool = False  # whether another attempt would end alike
+
+
+class SchedulerJob(SQLModel, table=True):
+    """The job of another scheduler, such as SLURM, that starts a run."""
+
+    __tablename__ = "scheduler_job"
+
+    run_id: str = _of_run(primary_key=True)
+    scheduler: str
+    job_id: str = Field(default="", sa_type=Text)  # its own; empty: not submitted yet
+    state: str = Field(default="", sa_type=Text)  # in its own words
+    reason: str = Field(default="", sa_type=Text)  # why it waits or ended
+    ended: bool = False
+    attempt: int = 0  # of the run when the job was submitted
+    failures: int = 0  # jobs in a row that ended without an attempt
+    submitted_at: datetime | None = None
+    seen_at: datetime | None = None
 
 
 class Draining(SQLModel, table=True):

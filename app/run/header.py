@@ -18,8 +18,8 @@ from ganboard.db.models import WAITING, Run
 from ganboard.db.placement import backlog
 from ganboard.db.runs import queries, runtime_estimation
 from ganboard.worker import formatting
-from ganboard.worker import waiting as why
 from ganboard.worker.context import Context
+from ganboard.worker.placement import waiting as why
 
 TILE = 118  # pixels of a number: what it says changes nothing beside it
 STYLE = """

@@ -14,10 +14,10 @@ from ganboard.db.placement import backlog, draining
 from ganboard.db.runs import queries
 from ganboard.gan.devices import hardware
 from ganboard.worker import fleet, formatting
-from ganboard.worker import waiting as why
 from ganboard.worker.context import Context
 from ganboard.worker.doctor import background
 from ganboard.worker.doctor.background import Service
+from ganboard.worker.placement import waiting as why
 
 WAITING_SHOWN = 20
 

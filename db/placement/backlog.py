@@ -15,16 +15,24 @@ from ganboard.db import clock
 from ganboard.db.engine import reading, writing
 from ganboard.db.errors import NotAllowed
 from ganboard.db.fence import locked, note
-from ganboard.db.models import ACTIVE, ENDED, WAITING, Run
+from ganboard.db.models import ACTIVE, ENDED, WAITING, WORKERS, Run
 
 PRIORITIES = (-100, 100)  # the lowest and the highest
 
 
 def waiting_runs(
-    engine: Engine, *, for_seconds: float = 0.0, limit: int | None = None, offset: int = 0
+    engine: Engine,
+    *,
+    for_seconds: float = 0.0,
+    limit: int | None = None,
+    offset: int = 0,
+    placement: str = WORKERS,
 ) -> list[Run]:
-    """Runs that a worker may start now and that have waited at least so long, the next first."""
-    ripe = _in_order(select(Run)).where(col(Run.queued_at) <= clock.now(-for_seconds))
+    """Runs of this placement that may start now and that have waited at least so long, the next
+    first."""
+    ripe = _in_order(select(Run)).where(
+        col(Run.queued_at) <= clock.now(-for_seconds), col(Run.placement) == placement
+    )
     with reading(engine) as session:
         return list(session.exec(ripe.limit(limit).offset(offset)))
 

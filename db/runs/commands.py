@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from sqlalchemy import Engine, and_, case, func, or_, update
 from sqlmodel import Session, col, select
@@ -13,7 +13,9 @@ from ganboard.db.clock import now
 from ganboard.db.engine import writing
 from ganboard.db.errors import NotAllowed
 from ganboard.db.fence import FINISHED, fence, locked, next_number, note
-from ganboard.db.models import ACTIVE, ENDED, WAITING, Run
+from ganboard.db.models import ACTIVE, ENDED, WAITING, WORKERS, Run
+from ganboard.db.placement import groups
+from ganboard.db.placement.groups import Place
 from ganboard.db.runs import holders
 from ganboard.db.runs.imports import IMPORTED
 
@@ -26,73 +28,42 @@ MAX_FAILURES = 5  # deaths in a row without a finished epoch between them
 # --- submitting and steering ---
 
 
+class Options(TypedDict, total=False):
+    """What runs that are created together share."""
+
+    preset: str
+    parent_id: str | None
+    sweep: str | None
+    owner: str
+    priority: int
+
+
 def create_run(
-    engine: Engine,
-    *,
-    name: str,
-    config: dict[str, Any],
-    preset: str = "",
-    parent_id: str | None = None,
-    sweep: str | None = None,
-    owner: str = "",
-    priority: int = 0,
+    engine: Engine, *, name: str, config: dict[str, Any], **options: Unpack[Options]
 ) -> Run:
     """A new run, queued. The caller enqueues it afterwards."""
-    return create_runs(
-        engine,
-        [(name, config)],
-        preset=preset,
-        parent_id=parent_id,
-        sweep=sweep,
-        owner=owner,
-        priority=priority,
-    )[0]
+    return create_runs(engine, [(name, config)], **options)[0]
 
 
 def create_runs(
-    engine: Engine,
-    runs: Sequence[tuple[str, dict[str, Any]]],
-    *,
-    preset: str = "",
-    parent_id: str | None = None,
-    sweep: str | None = None,
-    owner: str = "",
-    priority: int = 0,
+    engine: Engine, runs: Sequence[tuple[str, dict[str, Any]]], **options: Unpack[Options]
 ) -> list[Run]:
     """New runs with these names and configurations, queued in this order: all of them or, should
     anything fail, none."""
     with writing(engine) as session:
-        return add_runs(
-            session,
-            runs,
-            preset=preset,
-            parent_id=parent_id,
-            sweep=sweep,
-            owner=owner,
-            priority=priority,
-        )
+        return add_runs(session, runs, **options)
 
 
 def add_runs(
-    session: Session,
-    runs: Sequence[tuple[str, dict[str, Any]]],
-    *,
-    preset: str = "",
-    parent_id: str | None = None,
-    sweep: str | None = None,
-    owner: str = "",
-    priority: int = 0,
+    session: Session, runs: Sequence[tuple[str, dict[str, Any]]], **options: Unpack[Options]
 ) -> list[Run]:
     """As `create_runs`, within the caller's transaction."""
-    common: dict[str, Any] = {
-        "preset": preset,
-        "parent_id": parent_id,
-        "sweep": sweep,
-        "queued_at": now(),
-        "owner": owner,
-        "priority": priority,
-    }
-    made = [Run(name=name, config=config, **common) for name, config in runs]
+    parent_id = options.get("parent_id")
+    common: dict[str, Any] = {"queued_at": now(), **options}
+    made = [
+        Run(name=name, config=config, placement=config.get("placement", WORKERS), **common)
+        for name, config in runs
+    ]
     for number, run in enumerate(made, next_number(session)):
         run.number = number
         session.add(run)
@@ -205,9 +176,12 @@ def claim(
     worker: str,
     lease_seconds: float = START_LEASE_SECONDS,
     after: int | None = None,
+    group: Sequence[Place] = (),
 ) -> Claim | None:
     """Take a waiting run, or one whose lease has run out: one compare-and-set on the database's
-    clock. None if another has it.
+    clock. None if another has it, or if the worker trains something else.
+
+    With `group`, whose first is the worker itself, all of these workers together or none.
 
     Taking over counts as a failure of the attempt before; the takeover that would exceed
     MAX_FAILURES is left to `expire_leases`. With `after` only if that is its latest attempt, so
@@ -221,6 +195,8 @@ def claim(
     free = and_(col(Run.external).is_(False), or_(col(Run.status).in_(WAITING), abandoned))
     expected = [] if after is None else [col(Run.attempt) == after]
     with writing(engine) as session:
+        if not groups.lock_free(session, worker, {place.worker for place in group[1:]}):
+            return None
         claimed = session.execute(
             update(Run)
             .where(col(Run.id) == run_id, free, col(Run.stop_requested_at).is_(None), *expected)
@@ -243,7 +219,9 @@ def claim(
         if claimed is None:
             return None
         attempt, config = claimed
-        note(session, run_id, attempt, "info", f"Attempt {attempt} started on {worker}.")
+        groups.assemble(session, run_id, attempt, group)
+        others = f", leading {', '.join(one.worker for one in group[1:])}" if group else ""
+        note(session, run_id, attempt, "info", f"Attempt {attempt} started on {worker}{others}.")
     return Claim(run_id, attempt, config)
 
 

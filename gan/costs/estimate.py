@@ -118,7 +118,8 @@ def estimate(config: RunConfig, examples: int | None = None, *, on_gpu: bool = F
 def on_gpu(config: RunConfig, machine: Mapping[str, Any]) -> bool:
     """Whether the replicas of `config` sit on GPUs of `machine` (`gan.devices.hardware.describe`),
     one each, as `gan.devices.runtime.prepare` decides."""
-    return 0 < config.replicas <= len(machine["gpus"]) and config.effective_strategy != "tpu"
+    here = config.replicas // config.hosts
+    return 0 < here <= len(machine["gpus"]) and config.effective_strategy != "tpu"
 
 
 def available(config: RunConfig, machine: Mapping[str, Any]) -> int:
@@ -129,11 +130,10 @@ def available(config: RunConfig, machine: Mapping[str, Any]) -> int:
     if on_gpu(config, machine):
         sizes = [
             (gpu or {}).get("memory_bytes") or _UNKNOWN
-            for gpu in machine["gpus"][: config.replicas]
+            for gpu in machine["gpus"][: config.replicas // config.hosts]
         ]
         return int(min(sizes)) - _GPU_RESERVE
-    processes = config.replicas if config.effective_strategy == "multi_worker" else 1
-    return int(machine.get("memory_bytes") or _UNKNOWN) // processes
+    return int(machine.get("memory_bytes") or _UNKNOWN) // config.processes
 
 
 def largest_batch(
@@ -168,7 +168,7 @@ def too_large(config: RunConfig, machine: Mapping[str, Any]) -> str | None:
         place = "the GPU has" if config.replicas == 1 else "each GPU has"
     else:
         place = (
-            f"each of its {config.replicas} processes has"
+            f"each of its {config.processes} processes has"
             if config.effective_strategy == "multi_worker"
             else "this machine has"
         )

@@ -22,12 +22,11 @@ def check(config: RunConfig, devices: dict[str, Any]) -> str | None:
     """One sentence when `config` cannot run here, else None; `devices` as of
     `gan.devices.hardware.describe` (`gpus` and `tpus` are read)."""
     gpus, tpus = len(devices["gpus"]), len(devices["tpus"])
+    here = config.replicas // config.hosts
     strategy = config.effective_strategy
-    if config.precision == "mixed_float16" and (strategy == "tpu" or gpus < config.replicas):
+    if config.precision == "mixed_float16" and (strategy == "tpu" or gpus < here):
         found = f"{gpus} GPU(s) were found" if gpus else "none was found"
-        needed = (
-            "a GPU" if config.replicas == 1 else f"{config.replicas} GPUs, one for each replica,"
-        )
+        needed = "a GPU" if here == 1 else f"{here} GPUs, one for each replica,"
         return (
             f"precision=mixed_float16 needs {needed} and {found}: use mixed_bfloat16, which runs"
             " everywhere, or float32."
@@ -47,7 +46,7 @@ def check(config: RunConfig, devices: dict[str, Any]) -> str | None:
         return None
     if strategy == "multi_worker":
         sentence = too_many_processes(
-            config.replicas, devices.get("cores", 2**20), devices.get("memory_bytes", 2**60)
+            config.processes, devices.get("cores", 2**20), devices.get("memory_bytes", 2**60)
         )
         if sentence:
             return sentence
@@ -89,7 +88,8 @@ def gainless(config: RunConfig, devices: Mapping[str, Any]) -> set[str]:
     emulated = "cpu_flags" in devices and not BFLOAT16_FLAGS & set(devices["cpu_flags"])
     if config.precision == "mixed_bfloat16" and not accelerated and emulated:
         found.add("precision")
-    if config.replicas > 1 and gpus < config.replicas and config.effective_strategy != "tpu":
+    here = config.replicas // config.hosts
+    if here > 1 and gpus < here and config.effective_strategy != "tpu":
         found.add("replicas")
     return found
 
@@ -99,9 +99,10 @@ def remarks(config: RunConfig, devices: dict[str, Any]) -> list[str]:
     found = []
     without_gain = gainless(config, devices)
     if "replicas" in without_gain:
+        here = config.replicas // config.hosts
         found.append(
-            f"{config.replicas} replicas share one CPU ({len(devices['gpus'])} GPU(s) found)."
-            f" Losses match {config.replicas} devices, but times do not."
+            f"{here} replicas share one CPU ({len(devices['gpus'])} GPU(s) found). Losses match"
+            f" {config.replicas} devices, but times do not."
         )
     if "precision" in without_gain:
         found.append(

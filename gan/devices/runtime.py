@@ -67,11 +67,12 @@ def prepare(config: RunConfig) -> None:
     # fails loudly inside a loop
     tf.config.optimizer.set_experimental_options({"remapping": False})
     gpus = tf.config.list_physical_devices("GPU")
-    if config.replicas > max(1, len(gpus)):
+    here = config.replicas // config.hosts
+    if here > max(1, len(gpus)):
         gpus = []  # all replicas on the CPU: they should be of one kind
-    elif config.effective_strategy == "multi_worker":
-        gpus = [gpus[cluster.own(config.replicas).rank]]
-    gpus = gpus[: config.replicas]
+    elif config.effective_strategy == "multi_worker" and gpus:
+        gpus = [gpus[cluster.own(config.replicas).rank % here]]
+    gpus = gpus[:here]
     tf.config.set_visible_devices(gpus, "GPU")
     # operations on a CPU are deterministic, and there the step reads the clock, which this switch
     # forbids
@@ -82,7 +83,7 @@ def prepare(config: RunConfig) -> None:
     if config.effective_strategy == "multi_worker" and not gpus:
         # each process with all cores' threads costs 6 % more CPU time per step, measured with two
         # processes on two cores
-        tf.config.threading.set_intra_op_parallelism_threads(max(1, cores() // config.replicas))
+        tf.config.threading.set_intra_op_parallelism_threads(max(1, cores() // config.processes))
     if config.effective_strategy == "mirrored" and config.replicas > 1 and not gpus:
         cpu = tf.config.list_physical_devices("CPU")[0]
         wanted = [tf.config.LogicalDeviceConfiguration()] * config.replicas

@@ -91,6 +91,12 @@ class RunConfig(Settings):
                 "replicas=1 is too few for strategy=multi_worker: set replicas to the number of"
                 " processes, 2 or more."
             )
+        if self.hosts > 1 and (self.strategy != "multi_worker" or self.replicas % self.hosts):
+            raise problem(
+                f"hosts={self.hosts} needs strategy=multi_worker and replicas={self.hosts} or a"
+                f" multiple of that, an equal share for each machine (now"
+                f" strategy={self.strategy}, replicas={self.replicas})."
+            )
         parts, names = self.replicas * self.accumulate, f"replicas={self.replicas}"
         if self.accumulate > 1:
             names += f" times accumulate={self.accumulate}"
@@ -129,6 +135,12 @@ class RunConfig(Settings):
         if self.strategy != "auto":
             return self.strategy
         return "mirrored" if self.replicas > 1 else "default"
+
+    @property
+    def processes(self) -> int:
+        """Trainer processes on each machine."""
+        several = self.effective_strategy == "multi_worker"
+        return self.replicas // self.hosts if several else 1
 
     @property
     def per_replica_batch(self) -> int:

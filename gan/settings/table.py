@@ -142,6 +142,16 @@ class Settings(BaseModel):
         " multi_worker",
         unit="replicas", ge=1, le=1024,
         study="The study uses 8 TPU cores: same losses for the same batch size, different times.")
+    hosts: int = setting(1, "Acceleration",
+        "Machines that share the processes of strategy=multi_worker equally; they start together"
+        " or not at all",
+        unit="machines", affects="records", ge=1, le=1024)
+    placement: Literal["workers", "slurm", "kubernetes"] = setting("workers", "Acceleration",
+        "Who starts the run: ganboard's workers, or the scheduler of a cluster",
+        label="Started by", affects="records")
+    scheduler_options: str = setting("", "Acceleration",
+        "Options for the scheduler, such as --partition=gpu --gres=gpu:1 --time=4:00:00 for SLURM",
+        unless=("placement", "workers"), affects="records", max_length=500)
     steps_per_execution: int = setting(1, "Acceleration",
         "Steps that a TPU takes in one program before it returns to the host, which then waits"
         " once for so many; equal losses",

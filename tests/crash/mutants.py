@@ -134,10 +134,10 @@ MUTANTS = [
     ),
     Mutant(
         "a run starts without its checkpoint",
-        "worker/placement.py",
+        "worker/placement/claiming.py",
         "newest is not None and not may_start(context.settings, newest)",
         "newest is None and run.attempt < 0",
-        "tests/unit/worker/test_placement.py",
+        "tests/unit/worker/placement/test_placement.py",
     ),
     Mutant(
         "another machine's checkpoints are taken off the list",

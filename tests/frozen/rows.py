@@ -62,7 +62,7 @@ def fill(engine: Engine) -> None:
                 )
 
 
-PER_RUN = {"run", "tag", "study_run", "claim_run", "request", "artifact"}
+PER_RUN = {"run", "tag", "study_run", "claim_run", "request", "artifact", "member", "scheduler_job"}
 ALONE = {
     "saved_board",
     "saved_view",
@@ -190,6 +190,9 @@ MEANT = {
     ("search_trial", "number"): lambda n: n // 3,
     ("worker", "name"): lambda n: f"box:{n}",
     ("draining", "machine"): lambda n: f"box-{n} é",
+    ("run", "placement"): lambda n: "workers",
+    ("member", "worker"): lambda n: f"box:{n}",
+    ("member", "ports"): lambda n: [20000 + n, 21000 + n],
     ("worker", "labels"): lambda n: [f"label{n}", "lab"],
     ("worker", "kind"): lambda n: ("training", "inference")[n % 2],
 }

@@ -96,12 +96,18 @@ def train(
         return output.print_settings(as_json)
     config = _config(preset, changes)
     from ganboard.db.runs import queries
+    from ganboard.gan.config import ConfigError
     from ganboard.worker.queue.job import train_here
     from ganboard.worker.submission.submit import submit
     from ganboard.worker.terminal.run_progress import EventFeed
     from ganboard.worker.terminal.run_view import make_view
     from ganboard.worker.training.trainer import train_in_process
 
+    if config.hosts > 1 or config.placement != "workers":
+        raise ConfigError(
+            f"`ganboard train` trains on this machine, and the run asks for hosts={config.hosts},"
+            f" placement={config.placement}: use `ganboard run`."
+        )
     context = open_database(pooled=True, create=True)
     submitted = submit(context, config, name=name, preset=preset or "", here=True)
     # libraries that report on stdout must not mix with the document

@@ -10,10 +10,10 @@ from ganboard.db.heartbeats import WorkerState
 from ganboard.db.models import WAITING
 from ganboard.db.placement import backlog
 from ganboard.db.runs import holders, queries
-from ganboard.worker import waiting
 from ganboard.worker.context import Context
 from ganboard.worker.doctor.check import Check
 from ganboard.worker.formatting import plural
+from ganboard.worker.placement import waiting
 
 LONG_WAIT_SECONDS = 60.0  # in the queue, while a worker is free
 

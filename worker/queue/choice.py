@@ -13,9 +13,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ganboard.db.errors import DbError
 from ganboard.db.models import Run
+from ganboard.db.placement import groups
+from ganboard.db.runs import queries
 from ganboard.gan.needs import Offer
 from ganboard.worker import placement
 from ganboard.worker.context import Context
+from ganboard.worker.process.ports import own_address
 from ganboard.worker.queue.device_probe import DeviceProbe
 from ganboard.worker.queue.enqueue import message
 
@@ -25,9 +28,11 @@ log = logging.getLogger("ganboard.worker")
 class Choice:
     """Looks into the database, which is the truth: a message only says that it is time to."""
 
-    def __init__(self, context: Context, probe: DeviceProbe | None) -> None:
+    def __init__(self, context: Context, worker: str, probe: DeviceProbe | None) -> None:
         """`probe` may be None where the hardware plays no part. Raises SettingsError."""
         self.labels = placement.labels(context.settings)
+        self.address = own_address(context.settings)
+        self._worker = worker
         self._context, self._probe = context, probe
         self._devices: dict[str, Any] | None = None
 
@@ -38,10 +43,14 @@ class Choice:
         return self._devices
 
     def run(self, **which: Any) -> Run | None:
-        """As `placement.next_run`; also None while the database is away."""
+        """The run of the group that this worker is a member of, else as `placement.next_run`; also
+        None while the database is away."""
+        engine = self._context.engine
         here = Offer(self.labels, socket.gethostname(), self.devices())
         try:
-            return placement.next_run(self._context, here, **which)
+            if (member := groups.of_worker(engine, self._worker)) is not None:
+                return queries.get_run(engine, member.run_id)
+            return placement.next_run(self._context, here, worker=self._worker, **which)
         except (SQLAlchemyError, DbError, OSError) as error:
             log.warning("%s", str(error).splitlines()[0])
             return None

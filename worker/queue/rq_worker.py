@@ -26,7 +26,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ganboard.db import heartbeats
 from ganboard.db.errors import DbError
-from ganboard.db.runs import queries
+from ganboard.db.placement import groups
 from ganboard.worker import logs
 from ganboard.worker.artifacts import uploader
 from ganboard.worker.clear_errors import CLEAR_ERRORS
@@ -54,10 +54,8 @@ WORKER_TTL_SECONDS = 17  # RQ waits for a job this long minus 15 s, and then sen
 
 
 class TrainWorker(Worker):
-    """RQ's forking worker with our duties hung on its heartbeat, given when idle and when busy.
-
-    No thread runs beside it (not even RQ's command listener), so that forking stays safe.
-    """
+    """RQ's forking worker with our duties hung on its heartbeat, given when idle and when busy. No
+    thread runs beside it (not even RQ's command listener), so that forking stays safe."""
 
     # RQ's pause between tries grows to this while Redis is away; the heartbeats must not get old
     max_connection_wait_time = 4.0
@@ -82,7 +80,7 @@ class TrainWorker(Worker):
         # since when no run of ours is active though a work-horse lives
         self._strange_since: float | None = None
         self._frozen = Frozen()
-        self._choice = Choice(context, DeviceProbe())
+        self._choice = Choice(context, name, DeviceProbe())
         self._uploader = uploader.Uploader(context)
 
     # --- duties ---
@@ -114,6 +112,7 @@ class TrainWorker(Worker):
                     machine=self._machine,
                     boot=machine.boot(),
                     labels=self._choice.labels,
+                    address=self._choice.address,
                 )
             if time.monotonic() >= self._next_reconcile:
                 self._next_reconcile = time.monotonic() + RECONCILE_SECONDS
@@ -126,7 +125,7 @@ class TrainWorker(Worker):
     def _end_what_is_not_ours(self) -> None:
         """A work-horse or trainer that is frozen loses its run to another attempt and would keep
         this worker busy for ever."""
-        if not self.horse_pid or queries.active_runs_of(self._context.engine, self._own_name):
+        if not self.horse_pid or self._own_name in groups.engaged(self._context.engine):
             self._strange_since = None
             return
         self._strange_since = self._strange_since or time.monotonic()

@@ -22,9 +22,9 @@ from ganboard.gan.events import (
     Started,
     Steps,
 )
-from ganboard.worker import waiting as why
 from ganboard.worker.context import Context
 from ganboard.worker.formatting import phase_progress, plural
+from ganboard.worker.placement import waiting as why
 from ganboard.worker.terminal.run_view import State, View
 from ganboard.worker.training.start import PHASES, seconds_of_start
 

@@ -6,7 +6,6 @@ as soon as one is gone.
 
 from __future__ import annotations
 
-import socket
 import subprocess
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -15,10 +14,12 @@ from typing import IO, Any, Self
 
 from ganboard.gan.distributed.cluster import Cluster
 from ganboard.worker.process.parent_death import environment_for_child
+from ganboard.worker.process.ports import Ports
 
 # for a process that has nothing more to do, or is about to report its own reason to end
 GRACE_SECONDS = 10.0
 EXIT_ERROR = 70  # EX_SOFTWARE: the process has said in the log what went wrong with it
+EXIT_PARTNER = 71  # EX_OSERR: another process of the group is gone, and will say why
 EXIT_HANGS = 74  # EX_IOERR: no step ended any more, and the process ended itself
 
 
@@ -35,8 +36,9 @@ class ProcessGroup:
     """`size` processes of one command, tied to this one; more than one know each other by
     TF_CONFIG. The first, rank 0, is in charge.
 
-    Use it as a context in the main thread: children are tied to the thread that starts them. No
-    process survives the context.
+    With `places` they are some of the processes of a cluster on several machines, in the order of
+    their ranks. Use it as a context in the main thread: children are tied to the thread that starts
+    them. No process survives the context.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class ProcessGroup:
         size: int,
         *,
         output: IO[Any] | int | None = None,
+        places: Sequence[Cluster] = (),
         **variables: str,
     ) -> None:
         self._command, self._size, self._output, self._variables = (
@@ -53,16 +56,20 @@ class ProcessGroup:
             output,
             variables,
         )
+        self._places = places
+        self._first = places[0].rank if places else 0
         self._processes: list[subprocess.Popen[bytes]] = []
-        self._ports: list[socket.socket] = []
+        self._ports = Ports(size if size > 1 and not places else 0)
 
     def __enter__(self) -> Self:
-        self._ports = [_hold_port() for _ in range(self._size if self._size > 1 else 0)]
-        addresses = tuple(f"127.0.0.1:{port.getsockname()[1]}" for port in self._ports)
+        self._ports.__enter__()
+        addresses = tuple(f"127.0.0.1:{port}" for port in self._ports.numbers)
+        alone = [Cluster(addresses, rank) for rank in range(len(addresses))]
+        places: list[Cluster | None] = [*(self._places or alone)] or [None]
         try:
-            for rank in range(self._size):
-                place = Cluster(addresses, rank).environment() if addresses else {}
-                environment = environment_for_child(**self._variables, **place)
+            for place in places:
+                variables = place.environment() if place else {}
+                environment = environment_for_child(**self._variables, **variables)
                 self._processes.append(
                     subprocess.Popen(
                         self._command,
@@ -80,11 +87,10 @@ class ProcessGroup:
         self.kill()
         for process in self._processes:
             process.wait()
-        for port in self._ports:
-            port.close()
+        self._ports.__exit__(None, None, None)
 
     def terminate(self) -> None:
-        """Ask the first process to end; it takes the others along."""
+        """Ask the first process to end; where it is rank 0, it takes the others along."""
         for process in self._processes[:1]:
             process.terminate()
 
@@ -94,10 +100,11 @@ class ProcessGroup:
             process.kill()
 
     def wait(self) -> Ended:
-        """Wait until the first process or any that fails has ended, then end the rest."""
-        with ThreadPoolExecutor(self._size) as pool:
+        """Wait until rank 0, any that fails, or all have ended, then end the rest."""
+        with ThreadPoolExecutor(len(self._processes)) as pool:
             waits = {
-                pool.submit(process.wait): rank for rank, process in enumerate(self._processes)
+                pool.submit(process.wait): rank
+                for rank, process in enumerate(self._processes, self._first)
             }
             try:
                 return _decision(waits)
@@ -107,29 +114,18 @@ class ProcessGroup:
 
 def _decision(waits: dict[Future[int], int]) -> Ended:
     pending = set(waits)
-    while True:
+    decisive: list[Ended] = []
+    while pending and not decisive:
         done, pending = wait(pending, return_when=FIRST_COMPLETED)
-        failed = [
+        decisive = [
             Ended(waits[one], one.result()) for one in done if one.result() or waits[one] == 0
         ]
-        if failed:
-            break
-    ended = min(failed, key=lambda one: one.code)  # one that was killed takes others along
+    if not decisive:
+        return Ended(min(waits.values()), 0)
+    ended = min(decisive, key=lambda one: one.code)  # one that was killed takes others along
     # the others are about to end as well, perhaps for the same reason
     if ended.code == 0 or (ended.rank and ended.code > 0):
         wait(pending, timeout=GRACE_SECONDS)
-    first = next(one for one, rank in waits.items() if rank == 0)
-    return Ended(0, 0) if first.done() and first.result() == 0 else ended
-
-
-def _hold_port() -> socket.socket:
-    """A free port that no other process is given while the returned socket is open, but that a
-    server of ours may still take.
-
-    Linux lets a second socket bind to an address if both allow its reuse and neither listens; no
-    process is given a bound port by chance.
-    """
-    held = socket.socket()
-    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    held.bind(("", 0))
-    return held
+    first = next((one for one, rank in waits.items() if rank == 0), None)
+    succeeded = first is not None and first.done() and first.result() == 0
+    return Ended(0, 0) if succeeded else ended

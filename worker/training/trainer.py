@@ -21,6 +21,7 @@ from typing import cast
 
 from ganboard.db.engine import make_engine
 from ganboard.db.errors import LeaseLost
+from ganboard.db.placement import groups
 from ganboard.db.runs import commands, queries
 from ganboard.db.settings import Settings
 from ganboard.gan.config import RunConfig, parse
@@ -33,11 +34,13 @@ from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
 from ganboard.worker.process import machine
 from ganboard.worker.process.parent_death import die_with_named_parent
+from ganboard.worker.training import worker_group
 from ganboard.worker.training.db_sink import Both, DbSink
 from ganboard.worker.training.lease import EXIT_LEASE_LOST, Lease
-from ganboard.worker.training.process_group import EXIT_ERROR, EXIT_HANGS
+from ganboard.worker.training.process_group import EXIT_ERROR, EXIT_HANGS, EXIT_PARTNER
 from ganboard.worker.training.retry import DatabaseUnavailable, retry_while_unavailable
 from ganboard.worker.training.run_log import RunLog
+from ganboard.worker.training.worker_group import MEMBER
 
 # TensorFlow's words for a collective that lost a process
 _PARTNER_LOST = {"AbortedError", "CancelledError", "UnavailableError"}
@@ -101,9 +104,22 @@ def follow_attempt(context: Context, run_id: str, attempt: int) -> int:
 
     with _signals():  # rank 0 receives them, and all end together
         _, error = _train(context, run_id, attempt, lambda config: nullcontext(log), lambda: "go")
-    if error:
-        logging.error("Rank %d: %s", cluster.rank(), error)
-    return EXIT_ERROR if error else 0
+    if error is None:
+        return 0
+    logging.error("Rank %d: %s", cluster.rank(), error)
+    if index := os.environ.get(MEMBER):
+        _report_failure(context, run_id, attempt, int(index), error)
+    return EXIT_ERROR
+
+
+def _report_failure(context: Context, run_id: str, attempt: int, index: int, error: str) -> None:
+    """To the leader of the group, on another machine: the next attempt would fail alike."""
+    members = retry_while_unavailable(partial(groups.members, context.engine, run_id))
+    own = next((one for one in members if (one.index, one.attempt) == (index, attempt)), None)
+    if own is not None:
+        failure = f"{worker_group.place(own)}: {error}"
+        report = partial(groups.report, context.engine, own, failure=failure, final=True)
+        retry_while_unavailable(report)
 
 
 def _train(
@@ -146,7 +162,7 @@ def _train(
     except Exception as defect:
         if run.config.get("strategy") == "multi_worker" and type(defect).__name__ in _PARTNER_LOST:
             logging.error("Another process of this run has ended (%s).", type(defect).__name__)
-            sys.exit(EXIT_ERROR)
+            sys.exit(EXIT_PARTNER)
         logging.exception("The trainer failed")
         return "failed", _in_words(defect)
 

@@ -54,6 +54,8 @@ def test_every_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "MACHINE_WAIT": "60",
         "LABELS": "lab3",
         "GPUS": "one",
+        "ADDRESS": "10.0.0.7",
+        "PORTS": "20000-20099",
         "STORE": "s3://bucket/ganboard",
         "ALERT_PLAIN_HOSTS": "mail.lab",
     }

@@ -15,7 +15,7 @@ from ganboard.db.models import Run
 from ganboard.db.settings import Settings, SettingsError
 from ganboard.worker.context import Context
 from ganboard.worker.interchange.export import export, export_zip
-from ganboard.worker.queue.job import _open_log
+from ganboard.worker.queue.attempt import log_of
 from ganboard.worker.safe_files import open_inside
 from tests.factories import make_run as stored_run
 
@@ -93,8 +93,8 @@ def test_an_export_takes_no_foreign_file_along_and_a_log_is_written_into_none(
     export_zip(context, run, tmp_path / "run.zip")
     with zipfile.ZipFile(tmp_path / "run.zip") as archive:
         assert not [name for name in archive.namelist() if name.endswith(".log")]
-    with pytest.raises(OSError, match="symbolic links"):
-        _open_log(log)
+    with pytest.raises(OSError, match="symbolic links"), log_of(context, run.id, 1):
+        pytest.fail("it was opened")
     assert secret.read_text() == "geheim"
     log.unlink()
     log.write_text("ours")

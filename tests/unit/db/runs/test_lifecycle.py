@@ -18,10 +18,13 @@ from ganboard.db.models import (
     STATUSES,
     WAITING,
     LoggedValues,
+    SchedulerJob,
     Study,
     UsageSample,
     utc_now,
 )
+from ganboard.db.placement import groups
+from ganboard.db.placement.groups import Place
 from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import commands, queries, reports
 from tests.unit.db.stored_runs import (
@@ -239,6 +242,9 @@ def test_deleting_takes_every_row_of_that_run_and_no_other(engine: Engine) -> No
         with writing(engine) as session:
             logged = {"name": "loss", "block": 0, "steps": one, "times": one, "values": one}
             session.add(LoggedValues(run_id=own["run_id"], **logged))
+            place = Place(f"worker of {own['run_id']}", "box-1", "box", "10.0.0.1")
+            groups.assemble(session, own["run_id"], own["attempt"], [place])
+            session.add(SchedulerJob(run_id=own["run_id"], scheduler="slurm"))
         run_annotations.add_tags(engine, run_ids=[own["run_id"]], tags=["a tag"])
         requests.ask(engine, requests.SURFACE, [own["run_id"]], {})
         study = Study(name="s", title="S", definition={})

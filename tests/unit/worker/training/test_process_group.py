@@ -62,7 +62,7 @@ def test_one_process_has_no_cluster() -> None:
 
 def test_ports_are_not_given_away_but_can_be_served() -> None:
     with of("time.sleep(100)") as started:
-        port = started._ports[0].getsockname()[1]
+        port = started._ports.numbers[0]
         with socket.socket() as other, pytest.raises(OSError, match="in use"):
             other.bind(("127.0.0.1", port))
         socket.create_server(("127.0.0.1", port)).close()

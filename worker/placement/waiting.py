@@ -11,6 +11,7 @@ from ganboard.db.runs import holders
 from ganboard.db.runs.holders import Awaited
 from ganboard.worker import placement
 from ganboard.worker.context import Context
+from ganboard.worker.placement import forming
 
 DRAINED = "Every machine is drained; undrain one on the page System or with ganboard undrain"
 
@@ -35,6 +36,28 @@ def reasons(context: Context, runs: Sequence[Run]) -> dict[str, Awaited]:
             lacks = [[str(need) for need in needs if not need.met(one)] for one in offers]
             fewest = min(lacks, key=lambda missing: len(missing))
             reason = Awaited(f"No machine has what it needs: {', '.join(fewest)}", None)
+        if reason is None and forming.hosts(run) > 1:
+            reason = _for_group(context, run)
         if reason is not None:
             found[run.id] = reason
     return found
+
+
+def _for_group(context: Context, run: Run) -> Awaited | None:
+    """What keeps a run on several machines waiting; None if nothing does any more."""
+    fleet, wanted = forming.Fleet.of(context), forming.hosts(run)
+    machines = fleet.machines()
+    leaders = [one for one in machines if forming.lack(run, one) is None]
+    if not leaders:
+        return None
+    # the machine whose group would be the largest could lead it
+    largest = max(leaders, key=lambda one: len(fleet.partners(run, one)))
+    able = 1 + len(fleet.partners(run, largest))
+    if able < wanted:
+        obstacles = [forming.obstacle(run, largest, one) for one in machines if one != largest]
+        first = next((f": {text}" for text in obstacles if text), "")
+        return Awaited(f"Needs {wanted} machines, and {able} can train it together{first}", None)
+    free = sum(not fleet.is_engaged(one) for one in machines)
+    if free < wanted:
+        return Awaited(f"Needs {wanted} machines at once, and {free} of {able} are free", None)
+    return None

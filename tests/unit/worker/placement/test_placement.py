@@ -18,8 +18,9 @@ from ganboard.db.settings import Settings, SettingsError
 from ganboard.gan.checkpoint import store
 from ganboard.gan.needs import Offer
 from ganboard.gan.progress import Progress
-from ganboard.worker import placement, waiting
+from ganboard.worker import placement
 from ganboard.worker.context import Context
+from ganboard.worker.placement import choice, waiting
 from ganboard.worker.process import machine
 from tests.factories import HARDWARE
 
@@ -330,7 +331,7 @@ def test_a_notified_run_goes_first_of_those_that_are_about_to_start(
 def test_what_fits_is_found_behind_any_number_of_others(
     context: Context, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(placement, "PAGE", 2)
+    monkeypatch.setattr(choice, "PAGE", 2)
     for number in range(5):
         queued(make_run, f"run {number}", needs="elsewhere")
     assert chosen(context) is None

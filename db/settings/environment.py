@@ -6,7 +6,6 @@ import os
 import re
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -15,51 +14,7 @@ from sqlalchemy.exc import ArgumentError
 
 from ganboard.db.home import take_rights_of_others
 from ganboard.db.ids import is_id
-
-PREFIX = "GANBOARD_"
-SECRET_BYTES = 65_536  # of a file that holds one value
-
-
-class SettingsError(ValueError):
-    """The environment cannot be used; the message is one sentence with the remedy, on one line
-    whatever the variables hold."""
-
-    def __init__(self, sentence: str) -> None:
-        super().__init__("".join(c if c.isprintable() else repr(c)[1:-1] for c in sentence))
-
-
-class SecretFiles(PydanticBaseSettingsSource):
-    """`GANBOARD_X_FILE` names a file that holds the value of `GANBOARD_X`, so that no secret is in
-    the environment."""
-
-    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
-        path = os.environ.get(f"{PREFIX}{field_name.upper()}_FILE")
-        if not path:
-            return None, field_name, False
-        try:
-            with Path(path).open("rb") as file:
-                secret = file.read(SECRET_BYTES + 1)
-            if len(secret) > SECRET_BYTES:  # a device never ends
-                raise SettingsError(
-                    f"{PREFIX}{field_name.upper()}_FILE={path} has more than {SECRET_BYTES:,}"
-                    " bytes. It must contain a single value."
-                )
-            return secret.decode().strip(), field_name, False
-        except OSError as error:
-            raise SettingsError(
-                f"{PREFIX}{field_name.upper()}_FILE={path} cannot be read: {error.strerror}."
-            ) from None
-        except UnicodeDecodeError:
-            raise SettingsError(
-                f"{PREFIX}{field_name.upper()}_FILE={path} is not a text file in UTF-8."
-            ) from None
-
-    def __call__(self) -> dict[str, Any]:
-        values = {
-            name: self.get_field_value(field, name)[0]
-            for name, field in self.settings_cls.model_fields.items()
-        }
-        return {name: value for name, value in values.items() if value is not None}
+from ganboard.db.settings.sources import PREFIX, SecretFiles, SettingsError
 
 
 class Settings(BaseSettings):
@@ -125,6 +80,14 @@ class Settings(BaseSettings):
     gpus: str = Field("all", description="GPUs of a worker: `all` of its machine, or `one` in turn")
     machine_wait: str = Field(
         "300", description="Seconds a run waits for the machine with its checkpoints"
+    )
+    address: str = Field(
+        "",
+        description="Address at which other machines reach the trainers of this one; empty: that"
+        " of the way to the database",
+    )
+    ports: str = Field(
+        "", description="Ports for trainers of several machines, such as 20000-20099; empty: any"
     )
     store: str = Field(
         "", description="Artifact store, such as s3://bucket/ganboard or file:///shared/ganboard"
@@ -234,6 +197,20 @@ class Settings(BaseSettings):
             )
         return float(self.machine_wait)
 
+    @cached_property
+    def port_range(self) -> range | None:
+        """PORTS as a range; None for any. Raises SettingsError."""
+        if not self.ports:
+            return None
+        match = re.fullmatch(r"(\d{1,5})-(\d{1,5})", self.ports, re.ASCII)
+        low, high = map(int, match.groups()) if match else (0, 0)
+        if not 1024 <= low <= high <= 65_535:
+            raise SettingsError(
+                f"GANBOARD_PORTS={self.ports[:40]} is not a range of ports from 1024 to 65535, such"
+                " as 20000-20099. Unset it for any port."
+            )
+        return range(low, high + 1)
+
     def run_dir(self, run_id: str) -> Path:
         """Directory of a run's log and checkpoints: below HOME/runs, whatever the database says.
         Raises SettingsError."""
@@ -262,7 +239,7 @@ class Settings(BaseSettings):
         Raises SettingsError when it cannot be written, or when the environment asks for what there
         is not.
         """
-        _ = self.json_logs, self.machine_wait_seconds
+        _ = self.json_logs, self.machine_wait_seconds, self.port_range
         try:
             # a new one is its owner's alone
             self.state.mkdir(mode=0o700, parents=True, exist_ok=True)
