@@ -12,7 +12,7 @@ from sqlmodel import col, select
 from ganboard.db import clock
 from ganboard.db.clock import now
 from ganboard.db.engine import reading, writing
-from ganboard.db.models import ALERTS, CLAIMS, INFERENCE, SEARCHES, TRAINING, Worker
+from ganboard.db.models import ALERTS, CLAIMS, INFERENCE, NODE, SEARCHES, TRAINING, Worker
 
 WORKER_ALIVE_SECONDS = 15.0
 WORKER_FORGOTTEN_SECONDS = 3600.0
@@ -94,6 +94,16 @@ def search_drivers(engine: Engine) -> list[WorkerState]:
 def claim_runners(engine: Engine) -> list[WorkerState]:
     """The same of the processes that run the pairs of claims."""
     return _of_kind(engine, CLAIMS)
+
+
+def nodes(engine: Engine) -> list[WorkerState]:
+    """The same of the tasks of other schedulers' jobs."""
+    return _of_kind(engine, NODE)
+
+
+def drivers(engine: Engine, scheduler: str) -> list[WorkerState]:
+    """The same of the processes that submit jobs to a scheduler."""
+    return _of_kind(engine, scheduler)
 
 
 def _of_kind(engine: Engine, kind: str) -> list[WorkerState]:

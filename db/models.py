@@ -38,6 +38,7 @@ TRAINING = "training"
 INFERENCE = "inference"  # answers requests
 ALERTS = "alerts"  # sends alerts
 CLAIMS = "claims"  # runs the pairs of claims
+NODE = "node"  # a task of a scheduler's job
 SEARCHES = "searches"  # submits and prunes the runs of searches
 
 SQLModel.metadata.naming_convention = MetaData(

@@ -197,7 +197,9 @@ def test_locks_agree_and_the_web_has_no_tensorflow() -> None:
         lock.stem: dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", lock.read_text(), re.MULTILINE))
         for lock in LOCKS
     }
-    assert set(pins) == {*("build", "dev", "gcs", "gpu", "mlflow", "s3", "tf220", "web", "worker")}
+    assert set(pins) == {
+        *("build", "dev", "gcs", "gpu", "kubernetes", "mlflow", "s3", "tf220", "web", "worker")
+    }
     for name in ("build", "s3", "web", "worker"):
         assert pins[name].items() <= pins["dev"].items()
     assert {k: v for k, v in pins["gpu"].items() if k in pins["dev"]}.items() <= pins["dev"].items()

@@ -89,6 +89,9 @@ class Settings(BaseSettings):
     ports: str = Field(
         "", description="Ports for trainers of several machines, such as 20000-20099; empty: any"
     )
+    pod_template: str = Field(
+        "", description="YAML file with the pod template of runs with placement=kubernetes"
+    )
     store: str = Field(
         "", description="Artifact store, such as s3://bucket/ganboard or file:///shared/ganboard"
     )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic import model_validator
 
-from ganboard.gan import needs
+from ganboard.gan import needs, scheduler_options
 from ganboard.gan.settings.declarations import Setting, declared
 from ganboard.gan.settings.problems import problem
 from ganboard.gan.settings.table import Settings
@@ -121,6 +121,11 @@ class RunConfig(Settings):
                 needs.parse(getattr(self, name))
             except needs.BadNeed as error:
                 raise problem(f"{name} cannot be used: {error}.") from None
+
+        try:
+            scheduler_options.check(self.placement, self.scheduler_options)
+        except scheduler_options.BadOption as error:
+            raise problem(f"scheduler_options cannot be used: {error}.") from None
 
     def _check_amounts(self) -> None:
         if self.limit is not None and self.limit < self.batch_size:

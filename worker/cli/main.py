@@ -225,6 +225,7 @@ ELSEWHERE: tuple[Callable[..., None], ...] = (
     rehearse.rehearse, serve.serve, verify.selftest, own_models.check, firstday.firstday,
     backup.backup,
     backup.restore, fleet.machines, fleet.drain, fleet.undrain, fleet.priority,
+    fleet.schedule,
 )  # fmt: skip
 for command in ELSEWHERE:
     app.command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 
 from ganboard.db.errors import LeaseLost
@@ -20,10 +21,12 @@ from ganboard.worker.placement.checkpoints import may_start, suffices
 log = logging.getLogger("ganboard.worker")
 
 
-def claim(context: Context, run_id: str, worker: str) -> Claim | None:
-    """`commands.claim`, with a group for a run on several machines; None also where too few of them
-    are free, or where this machine can neither read the newest checkpoint nor fetch it from the
-    artifact store: no attempt is spent on it."""
+def claim(
+    context: Context, run_id: str, worker: str, group: Sequence[Place] | None = None
+) -> Claim | None:
+    """`commands.claim`, with a group for a run on several machines unless a scheduler has chosen
+    one; None also where too few machines are free, or where this machine can neither read the
+    newest checkpoint nor fetch it from the artifact store: no attempt is spent on it."""
     engine = context.engine
     run = queries.get_run(engine, run_id)
     if run is None:
@@ -35,14 +38,14 @@ def claim(context: Context, run_id: str, worker: str) -> Claim | None:
             return None
     elif newest is not None and not may_start(context.settings, newest):
         return None
-    group: list[Place] = []
-    if forming.hosts(run) > 1:
-        fleet = forming.Fleet.of(context)
-        leader = fleet.leads(worker)
-        group = fleet.group(run, leader) if leader else []
-        if not group:
+    if group is None:
+        group = forming.group(context, run, worker)
+        if len(group) < forming.hosts(run):
             return None
-    claimed = commands.claim(engine, run_id=run_id, worker=worker, after=run.attempt, group=group)
+    together = group if len(group) > 1 else ()
+    claimed = commands.claim(
+        engine, run_id=run_id, worker=worker, after=run.attempt, group=together
+    )
     if claimed is not None and fetched:
         with suppress(LeaseLost):
             reports.add_event(

@@ -24,6 +24,15 @@ def hosts(run: Run) -> int:
     return int(run.config.get("hosts") or 1)
 
 
+def group(context: Context, run: Run, worker: str) -> list[Place]:
+    """The machines that can train a run now, led by this worker's; none while too few are free."""
+    if hosts(run) == 1:
+        return [Place(worker, "", "", "")]
+    fleet = Fleet.of(context)
+    leader = fleet.leads(worker)
+    return fleet.group(run, leader) if leader else []
+
+
 @dataclass(frozen=True)
 class Fleet:
     """The workers that are alive on machines that take runs, and those of them that are taken."""

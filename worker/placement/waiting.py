@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ganboard.db import heartbeats
-from ganboard.db.models import WAITING, Run
-from ganboard.db.placement import draining
+from ganboard.db.models import WAITING, WORKERS, Run
+from ganboard.db.placement import draining, jobs
 from ganboard.db.runs import holders
 from ganboard.db.runs.holders import Awaited
 from ganboard.worker import placement
 from ganboard.worker.context import Context
 from ganboard.worker.placement import forming
 
+TITLES = {"slurm": "SLURM", "kubernetes": "Kubernetes"}
 DRAINED = "Every machine is drained; undrain one on the page System or with ganboard undrain"
 
 
@@ -25,6 +26,9 @@ def reasons(context: Context, runs: Sequence[Run]) -> dict[str, Awaited]:
     offers = [placement.offer(one) for one in alive if one.machine not in drained]
     for run in runs:
         if run.status not in WAITING:
+            continue
+        if run.placement != WORKERS:
+            found[run.id] = _for_scheduler(context, run)
             continue
         reason = None
         if run.id in newest:
@@ -41,6 +45,25 @@ def reasons(context: Context, runs: Sequence[Run]) -> dict[str, Awaited]:
         if reason is not None:
             found[run.id] = reason
     return found
+
+
+def _for_scheduler(context: Context, run: Run) -> Awaited:
+    """What keeps a run waiting that the scheduler of a cluster starts."""
+    title = TITLES[run.placement]
+    job = jobs.of_run(context.engine, run.id)
+    if job is not None and not job.ended and job.job_id:
+        state = job.state.lower().replace("_", " ") or "submitted"
+        reason = f": {job.reason}" if job.reason else ""
+        return Awaited(f"{title} job {job.job_id} is {state}{reason}", None)
+    if not any(state.alive for state in heartbeats.drivers(context.engine, run.placement)):
+        return Awaited(
+            f"Nothing submits jobs to {title}: start ganboard up, or ganboard schedule"
+            f" {run.placement}, on a machine that reaches it",
+            None,
+        )
+    if job is not None and job.ended and job.reason and not job.job_id:
+        return Awaited(f"{title} does not answer: {job.reason}", None)
+    return Awaited(f"A job is about to be submitted to {title}", None)
 
 
 def _for_group(context: Context, run: Run) -> Awaited | None:

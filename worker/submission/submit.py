@@ -11,7 +11,7 @@ from typing import Any
 
 from ganboard.db import heartbeats
 from ganboard.db.errors import NotAllowed, UnknownRun
-from ganboard.db.models import Run
+from ganboard.db.models import WORKERS, Run
 from ganboard.db.runs import commands, past_runs, queries
 from ganboard.db.runs.runtime_estimation import History
 from ganboard.db.text_validation import invisible
@@ -88,7 +88,13 @@ def check(context: Context, config: RunConfig, *, here: bool = False) -> None:
     catalog.check(config, context.settings.data)
     choice.check(config, context.settings.data)
     plan(config, catalog.count(config, context.settings.data))
-    if not here and (refusal := machines(context).refusal(config)):
+    if config.placement != WORKERS:
+        if context.engine.dialect.name != "postgresql":
+            raise ConfigError(
+                f"placement={config.placement} needs a database that the nodes of the cluster"
+                " reach: set GANBOARD_DATABASE_URL to one of PostgreSQL."
+            )
+    elif not here and (refusal := machines(context).refusal(config)):
         raise ConfigError(refusal)
 
 
@@ -204,4 +210,5 @@ def call(context: Context, runs: Sequence[Run]) -> None:
     with suppress(QueueUnreachable):
         connection = context.redis()
         for run in runs:
-            enqueue_run(connection, run)
+            if run.placement == WORKERS:  # drivers of other schedulers look into the database
+                enqueue_run(connection, run)

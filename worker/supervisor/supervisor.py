@@ -1,5 +1,6 @@
 """`ganboard up`: Redis, dashboard, workers, an inference worker, a sync with MLflow, a sender of
-alerts, a driver of searches and a runner of claims once there are any: children of one process that
+alerts, drivers of searches, claims and
+schedulers once there are any: children of one process that
 restarts what dies and ends all."""
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ganboard.db import heartbeats
 from ganboard.db.alerts import channels
 from ganboard.db.claims import records
 from ganboard.db.errors import DbError
+from ganboard.db.placement import jobs
 from ganboard.db.runs import queries
 from ganboard.db.searches import searches
 from ganboard.db.settings import Settings
@@ -35,6 +37,7 @@ from ganboard.worker.process import redis_server
 from ganboard.worker.process.machine import up_lock
 from ganboard.worker.process.service import Service, end_on_signal, say
 from ganboard.worker.registry.mlflow_sync import require
+from ganboard.worker.schedulers import known
 from ganboard.worker.submission.submit import submit
 from ganboard.worker.supervisor import web
 
@@ -64,7 +67,7 @@ def up(
             if starter:
                 _submit_starter(context)
             greeted = False
-            occasional = (
+            occasional = [
                 _Occasional(
                     context, "alerts", "alerts.sender", "sends alerts", channels.any_listed
                 ),
@@ -74,7 +77,17 @@ def up(
                 _Occasional(
                     context, "claims", "claims.runner", "runs the pairs of claims", records.any_open
                 ),
-            )
+                *(
+                    _Occasional(
+                        context,
+                        name,
+                        f"schedulers.driver {name}",
+                        "submits jobs",
+                        partial(jobs.any_wanted, scheduler=name),
+                    )
+                    for name in known.available(settings)
+                ),
+            ]
             while not ending():
                 services += [new for one in occasional for new in one.when_needed()]
                 for service in services:
@@ -178,7 +191,7 @@ class _Occasional:
             self._started = self._needed(self._context.engine)
         if not self._started:
             return []
-        command = [sys.executable, "-m", f"ganboard.worker.{self._module}"]
+        command = [sys.executable, "-m", *f"ganboard.worker.{self._module}".split()]
         log = self._context.settings.state / "logs" / f"{self._name}.log"
         service = Service(self._name, command, log, lambda: self._does)
         service.start()

@@ -40,14 +40,16 @@ class Server:
     bin: Path
     folder: Path
     port: int
+    address: str = "127.0.0.1"
 
     @property
     def url(self) -> str:
-        return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+        return f"postgresql://postgres@{self.address}:{self.port}/postgres"
 
     def start(self) -> None:
         options = (
-            f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder}"
+            f"-p {self.port} -c listen_addresses={self.address}"
+            f" -c unix_socket_directories={self.folder}"
         )
         self._run(
             "pg_ctl",
@@ -78,14 +80,15 @@ class Server:
 
 
 @contextmanager
-def postgres() -> Iterator[Server]:
-    """A running server; ended, and its folder removed, afterwards."""
+def postgres(address: str = "127.0.0.1", admitted: str = "") -> Iterator[Server]:
+    """A running server on this address, which admits a network; ended, and its folder removed,
+    afterwards."""
     found = binaries()
     assert found is not None, "no initdb on this machine"
     with tempfile.TemporaryDirectory(prefix="ganboard-pg-", ignore_cleanup_errors=True) as name:
         if os.getuid() == 0:
             shutil.chown(name, "postgres")
-        server = Server(found, Path(name), free_port())
+        server = Server(found, Path(name), free_port(), address)
         user = "postgres" if os.getuid() == 0 else getpass.getuser()
         assert user
         server._run(
@@ -97,6 +100,9 @@ def postgres() -> Iterator[Server]:
             "--auth=trust",
             "--no-sync",
         )
+        if admitted:
+            with (server.folder / "data" / "pg_hba.conf").open("a") as file:
+                file.write(f"host all all {admitted} trust\n")
         server.start()
         try:
             yield server

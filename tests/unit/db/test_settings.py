@@ -56,6 +56,7 @@ def test_every_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "GPUS": "one",
         "ADDRESS": "10.0.0.7",
         "PORTS": "20000-20099",
+        "POD_TEMPLATE": str(tmp_path / "pod.yaml"),
         "STORE": "s3://bucket/ganboard",
         "ALERT_PLAIN_HOSTS": "mail.lab",
     }

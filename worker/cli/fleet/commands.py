@@ -105,3 +105,19 @@ def _document(machine: Machine) -> dict[str, Any]:
         "workers": [one.worker.name for one in machine.workers if one.alive],
         "trains": [run.id for run in machine.trains],
     }
+
+
+def schedule(
+    scheduler: Annotated[
+        str, typer.Argument(metavar="SCHEDULER", help="slurm or kubernetes, as in placement.")
+    ],
+) -> None:
+    """Submit the runs of this placement to the scheduler of a cluster, and follow their jobs, until
+    Ctrl-C. `ganboard up` does so by itself on a machine that reaches the scheduler.
+
+    Example:
+      ganboard schedule slurm
+    """
+    from ganboard.worker.schedulers import driver
+
+    raise typer.Exit(driver.main(scheduler))

@@ -20,6 +20,7 @@ COMMAND_LINE = {
     "run": [*("--preset", "--set", "--name", "--follow", "--priority", "--settings", "--json")],
     "machines": ["--json"],
     "drain": ["MACHINE", "--json"],
+    "schedule": ["SCHEDULER"],
     "undrain": ["MACHINE", "--json"],
     "priority": ["RUN", "NUMBER", "--json"],
     "train": ["--preset", "--set", "--name", "--follow", "--settings", "--json"],

@@ -1,0 +1,96 @@
+"""PostgreSQL and Redis that all hosts of a network reach, and machines with workers on them."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ganboard.db.settings import Settings
+from ganboard.worker.process import redis_server
+from ganboard.worker.process.parent_death import environment_for_child
+from tests.cluster.network import Host, Network, environment
+from tests.crash.services.postgres import Server, postgres
+from tests.up import free_port
+
+PASSWORD = "of the tests"
+WORKER = "ganboard.worker.queue.rq_worker"
+
+
+@dataclass(frozen=True)
+class Services:
+    database: Server
+    variables: dict[str, str]  # with which ganboard reaches both
+
+
+@contextmanager
+def services(network: Network) -> Iterator[Services]:
+    """Both, on the address of the network outside of its hosts."""
+    port = free_port()
+    command = [redis_server.find_binary(), "--port", str(port), "--bind", network.address]
+    options = ["--requirepass", PASSWORD, "--save", "", "--appendonly", "no"]
+    with (
+        postgres(network.address, network.subnet) as server,
+        subprocess.Popen(
+            [*command, *options], stdout=subprocess.DEVNULL, env=environment_for_child()
+        ) as redis,
+    ):
+        try:
+            variables = {
+                "GANBOARD_DATABASE_URL": server.url,
+                "GANBOARD_REDIS_URL": f"redis://{network.address}:{port}/0",
+                "GANBOARD_REDIS_PASSWORD": PASSWORD,
+            }
+            yield Services(server, variables)
+        finally:
+            redis.kill()
+
+
+@dataclass
+class Machine:
+    """A host with a HOME of its own and one worker."""
+
+    host: Host
+    home: Path
+    variables: dict[str, str]
+    worker: subprocess.Popen[bytes] | None = None
+    settings: Settings = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.home.mkdir(exist_ok=True)
+        self.settings = Settings(home=self.home)
+
+    @property
+    def log(self) -> str:
+        return (self.home / "worker.log").read_text()
+
+    def start(self) -> None:
+        with (self.home / "worker.log").open("ab") as log:
+            self.worker = self.host.popen(
+                [sys.executable, "-m", WORKER], stdout=log, stderr=log, env=self.environment()
+            )
+
+    def environment(self) -> dict[str, str]:
+        return environment({**self.variables, "GANBOARD_HOME": str(self.home)})
+
+    def end(self) -> None:
+        """As its service manager does."""
+        if self.worker is not None and self.worker.poll() is None:
+            self.worker.send_signal(signal.SIGTERM)
+            self.worker.wait(60)
+
+
+def machines(network: Network, both: Services, folder: Path, **variables: str) -> Sequence[Machine]:
+    """A machine on each host, none of them started."""
+    shared = {**both.variables, **variables}
+    return [Machine(host, folder / host.name, shared) for host in network.hosts]
+
+
+def restart(server: Server) -> None:
+    """Stop the database as a crash does, and start it again."""
+    server.stop()
+    server.start()

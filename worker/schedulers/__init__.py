@@ -1,0 +1,1 @@
+"""Schedulers of clusters that start runs instead of ganboard's workers."""
