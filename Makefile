@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up install install-dev test test-rest test-all test-fast test-tf220 crash-quick crash soak check audit sbom chromium lock rehearse docker clean
+.PHONY: help up install install-dev test test-rest test-all test-fast test-tf220 crash-quick crash cluster-test soak check audit sbom chromium lock rehearse docker clean
 
 PORT ?= 8501
 ARGS ?=
@@ -50,6 +50,9 @@ crash: install-dev ## the whole crash suite, 200 random kills, and the mutants t
 	GANBOARD_TESTS=all GANBOARD_CRASH=full $(BIN)/pytest tests/crash --timeout 3600 $(ARGS)
 	$(BIN)/python -m tests.crash.random_kills 200 1 '{"epochs": 120}'
 	$(BIN)/python -m tests.crash.mutants
+
+cluster-test: install-dev ## several hosts as network namespaces, and a real SLURM over them (as root; Debian: iproute2 slurm-wlm munge)
+	GANBOARD_TESTS=all $(BIN)/pytest tests/cluster --timeout 3600 $(ARGS)
 
 soak: install-dev ## random faults against a small fleet, then the universal checker (MINUTES=120)
 	$(BIN)/python -m tests.crash.soak $(MINUTES)

@@ -35,6 +35,7 @@ SLURM = frozenset(
     ]
 )
 KUBERNETES = frozenset({"cpus", "gpus", "memory", "namespace", "priority-class", "queue"})
+_BARE = "exclusive"  # the only one that needs no value
 _OPTION = re.compile(r"--(?P<name>[a-z-]+)(=(?P<value>.+))?", re.DOTALL)
 
 
@@ -69,7 +70,12 @@ def _words(text: str, known: Collection[str]) -> list[str]:
         raise BadOption(f"{text[:80]!r} cannot be read ({error})") from None
     for word in words:
         match = _OPTION.fullmatch(word)
-        if match is None or match["name"] not in known or not word.isprintable():
+        if (
+            match is None
+            or match["name"] not in known
+            or not (match["value"] or match["name"] == _BARE)
+            or not word.isprintable()
+        ):
             raise BadOption(
                 f"{word[:60]!r} is not allowed: use --name=value with one of"
                 f" {', '.join(sorted(known))}"

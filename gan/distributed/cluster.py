@@ -22,25 +22,24 @@ from ganboard.gan.events import TrainingFailed
 JOIN_SECONDS = 60.0
 _RETRY_SECONDS = 0.1
 _VARIABLE = "TF_CONFIG"
+_HOSTS = "GANBOARD_RANK_HOSTS"
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """One process's place: the addresses "host:port" of all processes, and which of them is its
-    own, from 0."""
+    """One process's place: the addresses "host:port" of all processes, which of them is its own,
+    from 0, and the names of their hosts where there are several."""
 
     addresses: tuple[str, ...]
     rank: int
+    hosts: tuple[str, ...] = ()
 
     def environment(self) -> dict[str, str]:
         """Environment for TensorFlow and `own` in a process to be started (tensorflow.org,
         "Multi-worker training": TF_CONFIG)."""
         cluster = {"worker": list(self.addresses)}
-        return {
-            _VARIABLE: json.dumps(
-                {"cluster": cluster, "task": {"type": "worker", "index": self.rank}}
-            )
-        }
+        place = json.dumps({"cluster": cluster, "task": {"type": "worker", "index": self.rank}})
+        return {_VARIABLE: place, _HOSTS: ",".join(self.hosts)}
 
     def meet(self, seconds: float | None = None) -> None:
         """Return in all processes at about the same time. Raises TrainingFailed, naming who is
@@ -112,6 +111,18 @@ def rank() -> int:
     """This process's rank; 0 for one that was not started as one of several."""
     cluster = _named()
     return cluster.rank if cluster else 0
+
+
+def size() -> int:
+    """How many processes there are; 1 for one that was not started as one of several."""
+    cluster = _named()
+    return len(cluster.addresses) if cluster else 1
+
+
+def hosts() -> tuple[str, ...]:
+    """The names of the hosts of all processes, by rank; none where there is only one host."""
+    named = os.environ.get(_HOSTS, "")
+    return tuple(named.split(",")) if named else ()
 
 
 def _named() -> Cluster | None:

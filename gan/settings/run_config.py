@@ -147,6 +147,15 @@ class RunConfig(Settings):
         several = self.effective_strategy == "multi_worker"
         return self.replicas // self.hosts if several else 1
 
+    def on_hosts(self, count: int) -> RunConfig | None:
+        """The same training on fewer machines, each with as many processes as before; None where
+        the batch does not divide among them."""
+        replicas = self.processes * count
+        if self.batch_size % (replicas * self.accumulate):
+            return None
+        strategy = "multi_worker" if replicas > 1 else "default"
+        return self.model_copy(update={"hosts": count, "replicas": replicas, "strategy": strategy})
+
     @property
     def per_replica_batch(self) -> int:
         return self.batch_size // self.replicas

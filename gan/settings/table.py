@@ -146,6 +146,10 @@ class Settings(BaseModel):
         "Machines that share the processes of strategy=multi_worker equally; they start together"
         " or not at all",
         unit="machines", affects="records", ge=1, le=1024)
+    on_lost_host: Literal["wait", "shrink"] = setting("wait", "Acceleration",
+        "When machines are lost and none replaces them: wait, or go on with fewer replicas and the"
+        " same global batch, where it divides",
+        unless=("hosts", 1), affects="records")
     placement: Literal["workers", "slurm", "kubernetes"] = setting("workers", "Acceleration",
         "Who starts the run: ganboard's workers, or the scheduler of a cluster",
         label="Started by", affects="records")

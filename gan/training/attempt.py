@@ -15,6 +15,7 @@ from ganboard.gan.checkpoint.transfer import transfer
 from ganboard.gan.config import RunConfig, plan
 from ganboard.gan.data import images, revision
 from ganboard.gan.devices import capabilities
+from ganboard.gan.distributed import cluster
 from ganboard.gan.distributed import strategy as distribution
 from ganboard.gan.distributed.agreement import Agreement
 from ganboard.gan.events import Control, Facts, Note, OnDisk, Sink, Started, Steps
@@ -50,6 +51,7 @@ class Attempt:
         sink: Sink,
         control: Control,
         on_hang: Callable[[], None],
+        of: RunConfig | None = None,
     ) -> None:
         examples = dataset.first(config.limit)
         self.config = config
@@ -69,7 +71,7 @@ class Attempt:
         self._untrained = self.nets.arrays()
         self._directory = run_dir / "checkpoints"
         self._runs = run_dir.parent
-        self._digest = store.config_hash(config, len(examples))
+        self._digest = store.config_hash(of or config, len(examples))
         progress = self.restore()
         sink(OnDisk(reader.found(self._directory)))
 
@@ -89,7 +91,7 @@ class Attempt:
             examples=examples,
             progress=progress,
             epoch_metrics=epoch_metrics.EpochMetrics(config),
-            monitors=Monitors(config, self.plan.steps_per_epoch, self._pictures),
+            monitors=Monitors(config, self.plan.steps_per_epoch, self._pictures, cluster.hosts()),
             watchdog=Watchdog(config.stall_seconds, sink, on_hang),
             sink=sink,
             leads=self.agreement.leads,

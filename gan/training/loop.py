@@ -54,6 +54,7 @@ def train(
     control: Control,
     cache_dir: Path | None = None,
     on_hang: Callable[[], None] = lambda: None,
+    of: RunConfig | None = None,
 ) -> Outcome:
     """Train `config`, or resume where an earlier attempt stopped, until it is finished or `control`
     ends it.
@@ -61,10 +62,12 @@ def train(
     Checkpoints lie in `run_dir/checkpoints` and carry `attempt`, which must grow with every call on
     the same directory. What runs can share (the classifier that evaluates quality) is kept in
     `cache_dir`, by default inside `run_dir`. `on_hang` is called from another thread when no step
-    has ended for so long that none will: it should end the process. Raises ConfigError when this
-    machine, this version or the data set cannot run `config`, TrainingFailed when its numbers are
-    no longer finite, CheckpointError when the disk refuses the last state of an ending attempt, and
-    whatever `sink` or `control` raise.
+    has ended for so long that none will: it should end the process. `of` is the configuration of
+    the run where this attempt deviates from it, as with fewer replicas.
+
+    Raises ConfigError when this machine, this version or the data set cannot run `config`,
+    TrainingFailed when its numbers are no longer finite, CheckpointError when the disk refuses the
+    last state of an ending attempt, and whatever `sink` or `control` raise.
     """
     # Import TensorFlow.
     sink(Phase("importing"))
@@ -92,6 +95,7 @@ def train(
         sink=sink,
         control=control,
         on_hang=on_hang,
+        of=of,
     )
     current.announce()
     if current.finished:

@@ -64,13 +64,19 @@ class Monitors:
     """The monitors of one attempt; each method takes new metrics and returns what is to be said
     now, nearly always nothing.
 
-    `real` are the data set's images [N, H, W, C] uint8.
+    `real` are the data set's images [N, H, W, C] uint8, `hosts` the names of the replicas' hosts
+    where there are several.
     """
 
     def __init__(
-        self, config: RunConfig, steps_per_epoch: int, real: npt.NDArray[np.uint8]
+        self,
+        config: RunConfig,
+        steps_per_epoch: int,
+        real: npt.NDArray[np.uint8],
+        hosts: Sequence[str] = (),
     ) -> None:
         self._config, self._steps_per_epoch = config, steps_per_epoch
+        self._hosts = hosts
         self._window = max(WINDOW_STEPS, int(WINDOW_EPOCHS * steps_per_epoch))
         self._opinions = np.empty((2, 0))
         self._next_step = -1
@@ -230,7 +236,8 @@ class Monitors:
         medians, notes = np.median(seconds, axis=0), []
         for replica, own in enumerate(medians):
             others = float(np.median(np.delete(medians, replica)))
-            who = f"Replica {replica} of {len(medians)}, counted from 0,"
+            host = f" on {self._hosts[replica]}" if self._hosts else ""
+            who = f"Replica {replica} of {len(medians)}{host}, counted from 0,"
             times = (
                 f"its median step took {1000 * own:.3g} ms in epoch {epoch}, compared with"
                 f" {1000 * others:.3g} ms for the others"

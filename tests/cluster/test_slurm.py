@@ -110,7 +110,7 @@ def cluster(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 def test_a_lost_node_costs_no_step(cluster: Cluster) -> None:
-    run = cluster.submit(80, "disturbed")
+    run = cluster.submit(40, "disturbed")
     wait_until(lambda: cluster.stored(run).epoch >= 2, seconds=300, what="epoch 2")
     assert cluster.job(run) in cluster.queue()
     lost = cluster.slurm.nodes[1]
@@ -122,7 +122,7 @@ def test_a_lost_node_costs_no_step(cluster: Cluster) -> None:
     disturbed = cluster.ended(run)
     assert disturbed.status == "finished", texts(cluster.context, run)
     assert disturbed.attempt > before.attempt
-    undisturbed = cluster.ended(cluster.submit(80, "undisturbed"))
+    undisturbed = cluster.ended(cluster.submit(40, "undisturbed"))
     assert undisturbed.status == "finished", texts(cluster.context, undisturbed)
     assert hexes(cluster.context, disturbed) == hexes(cluster.context, undisturbed)
 

@@ -124,9 +124,12 @@ class _Look:
             return True
         fleet = forming.Fleet.of(self.context)
         leader = fleet.leads(worker)
-        if leader is None or 1 + len(fleet.partners(run, leader)) < forming.hosts(run):
+        if leader is None:
             return None
-        return bool(fleet.group(run, leader))
+        if fleet.group(run, leader):
+            return True
+        possible = 1 + len(fleet.partners(run, leader)) >= forming.hosts(run)
+        return False if possible else None
 
     def _has_checkpoint(self, run: Run) -> bool:
         newest, stored = self.newest.get(run.id), self.stored.get(run.id)

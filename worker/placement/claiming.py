@@ -40,7 +40,7 @@ def claim(
         return None
     if group is None:
         group = forming.group(context, run, worker)
-        if len(group) < forming.hosts(run):
+        if not group:
             return None
     together = group if len(group) > 1 else ()
     claimed = commands.claim(

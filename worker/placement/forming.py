@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from itertools import groupby
 
-from ganboard.db import heartbeats
+from ganboard.db import clock, heartbeats
+from ganboard.db.engine import reading
 from ganboard.db.models import Run, Worker
 from ganboard.db.placement import draining, groups
 from ganboard.db.placement.groups import Place
+from ganboard.gan.config import parse
 from ganboard.worker.context import Context
 from ganboard.worker.placement.machines import can, has, offer, terms
 from ganboard.worker.process.ports import LOOPBACK
@@ -25,7 +28,8 @@ def hosts(run: Run) -> int:
 
 
 def group(context: Context, run: Run, worker: str) -> list[Place]:
-    """The machines that can train a run now, led by this worker's; none while too few are free."""
+    """The machines that train a run now, led by this worker's; none while too few are free. With
+    on_lost_host=shrink they may be fewer than it wants."""
     if hosts(run) == 1:
         return [Place(worker, "", "", "")]
     fleet = Fleet.of(context)
@@ -39,6 +43,8 @@ class Fleet:
 
     workers: Sequence[Worker]
     engaged: Collection[str]
+    present: datetime  # by the database's clock
+    patience: float  # seconds that a run waits for lost machines
 
     @classmethod
     def of(cls, context: Context) -> Fleet:
@@ -48,7 +54,10 @@ class Fleet:
             for state in heartbeats.workers(context.engine)
             if state.alive and state.worker.machine not in drained
         ]
-        return cls(alive, groups.engaged(context.engine))
+        with reading(context.engine) as session:
+            present = clock.read(session)
+        engaged = groups.engaged(context.engine)
+        return cls(alive, engaged, present, context.settings.machine_wait_seconds)
 
     def leads(self, name: str) -> Worker | None:
         """The worker of this name, if it is the one with which its machine takes part."""
@@ -61,7 +70,18 @@ class Fleet:
         prefers = terms(run, "prefers")
         others.sort(key=lambda one: not has(offer(one), prefers))
         chosen = [leader, *others[: hosts(run) - 1]]
-        return [_place(one) for one in chosen] if len(chosen) == hosts(run) else []
+        if len(chosen) < hosts(run):
+            chosen = chosen[: self._fewer(run, len(chosen))]
+        return [_place(one) for one in chosen]
+
+    def _fewer(self, run: Run, most: int) -> int:
+        """On how many machines a run goes on that has lost some and waits for them no longer."""
+        if run.config.get("on_lost_host") != "shrink" or not run.attempt:
+            return 0
+        if self.present - run.queued_at < timedelta(seconds=self.patience):
+            return 0
+        config = parse(run.config)
+        return next((n for n in range(most, 0, -1) if config.on_hosts(n) is not None), 0)
 
     def machines(self) -> list[Worker]:
         """One worker of each machine."""

@@ -42,8 +42,14 @@ from ganboard.worker.training.retry import DatabaseUnavailable, retry_while_unav
 from ganboard.worker.training.run_log import RunLog
 from ganboard.worker.training.worker_group import MEMBER
 
-# TensorFlow's words for a collective that lost a process
-_PARTNER_LOST = {"AbortedError", "CancelledError", "UnavailableError"}
+_SHRUNK = (
+    "Machines were lost: this attempt trains with {now.replicas} replicas on {now.hosts} machines"
+    " instead of {whole.replicas} on {whole.hosts}, at the same global batch. Its losses are those"
+    " of replicas={now.replicas}."
+)
+# TensorFlow's words for a collective that lost a process, or a connection
+_PARTNER_LOST = {"AbortedError", "CancelledError", "DeadlineExceededError", "UnavailableError"}
+_COLLECTIVE_LOST = "Collective ops is aborted"
 
 
 def train_attempt(
@@ -134,10 +140,13 @@ def _train(
     run = retry_while_unavailable(partial(queries.get_run, context.engine, run_id))
     assert run is not None, "a claimed run has a row"
     try:
-        config = parse(run.config)
+        whole = parse(run.config)
+        config = _shrunk(whole)
         registry.check_source(config, run.facts, run.id)
         with make_sink(config) as sink:
             sink(Phase("importing"))
+            if config is not whole:
+                sink(Note("warning", _SHRUNK.format(whole=whole, now=config)))
             if config.start_from:
                 transfers.ensure(context, config.start_from)
             from ganboard.gan.training.loop import train
@@ -149,7 +158,15 @@ def _train(
                 "cache_dir": settings.state / "quality",
             }
             return (
-                train(config, **places, attempt=attempt, sink=sink, control=control, on_hang=_end),
+                train(
+                    config,
+                    **places,
+                    attempt=attempt,
+                    sink=sink,
+                    control=control,
+                    on_hang=_end,
+                    of=whole,
+                ),
                 None,
             )
     except (LeaseLost, DatabaseUnavailable):
@@ -160,11 +177,19 @@ def _train(
         return "failed", "Out of memory. Clone the run with a smaller batch_size."
     # the last line of defence: the run must end in words, and the log keeps the rest
     except Exception as defect:
-        if run.config.get("strategy") == "multi_worker" and type(defect).__name__ in _PARTNER_LOST:
+        if run.config.get("strategy") == "multi_worker" and _is_lost(defect):
             logging.error("Another process of this run has ended (%s).", type(defect).__name__)
             sys.exit(EXIT_PARTNER)
         logging.exception("The trainer failed")
         return "failed", _in_words(defect)
+
+
+def _shrunk(config: RunConfig) -> RunConfig:
+    """The configuration for the machines that this attempt has, which may be fewer than the run
+    wants."""
+    if config.on_lost_host != "shrink" or cluster.size() == config.replicas:
+        return config
+    return config.on_hosts(cluster.size() // config.processes) or config
 
 
 def train_in_process(context: Context, run_id: str, *, on_event: Sink | None = None) -> str:
@@ -197,6 +222,11 @@ def _signals() -> Iterator[threading.Event]:
 def _end() -> None:
     logging.error("Training has stalled; restarting.")
     os._exit(EXIT_HANGS)
+
+
+def _is_lost(defect: Exception) -> bool:
+    """Whether a collective says that another process of the run is gone."""
+    return type(defect).__name__ in _PARTNER_LOST or _COLLECTIVE_LOST in str(defect)
 
 
 def _in_words(defect: Exception) -> str:

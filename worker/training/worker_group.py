@@ -69,8 +69,9 @@ def gathered(
             groups.report(engine, member)
             time.sleep(POLL_SECONDS)
         addresses = tuple(f"{one.address}:{port}" for one in members for port in one.ports)
+        hosts = tuple(one.host for one in members for _ in one.ports)
         first = sum(len(one.ports) for one in members[: member.index])
-        yield [Cluster(addresses, rank) for rank in range(first, first + ranks)]
+        yield [Cluster(addresses, rank, hosts) for rank in range(first, first + ranks)]
 
 
 class Watch(threading.Thread):

@@ -55,7 +55,7 @@ def test_a_run_on_two_machines_survives_a_rank_and_then_a_machine(
     fleet: tuple[Context, list[Machine]],
 ) -> None:
     context, (a, b) = fleet
-    run = submit(context, load("tiny", {**TOGETHER, "epochs": 60}), name="disturbed")
+    run = submit(context, load("tiny", {**TOGETHER, "epochs": 30}), name="disturbed")
     a.start()
     wait_until(
         lambda: any(state.alive for state in heartbeats.workers(context.engine)),
@@ -86,7 +86,7 @@ def test_a_run_on_two_machines_survives_a_rank_and_then_a_machine(
     lost.start()
     disturbed = ended(context, run)
     assert disturbed.status == "finished", texts(context, run)
-    whole = submit(context, load("tiny", {**TOGETHER, "epochs": 60}), name="undisturbed")
+    whole = submit(context, load("tiny", {**TOGETHER, "epochs": 30}), name="undisturbed")
     undisturbed = ended(context, whole)
     assert undisturbed.status == "finished", texts(context, whole)
     assert hexes(context, disturbed) == hexes(context, undisturbed)

@@ -24,6 +24,19 @@ from ganboard.gan.config import ConfigError, parse
         ),
         ({"schedule": "cosine_restart", "epochs": 16}, ("schedule_period=17", "epochs=16")),
         ({"warmup_epochs": 31}, ("warmup_epochs=31", "epochs=30")),
+        (
+            {"strategy": "multi_worker", "replicas": 3, "hosts": 2, "batch_size": 66},
+            ("hosts=2", "replicas=2 or a multiple", "replicas=3"),
+        ),
+        ({"hosts": 3}, ("hosts=3", "strategy=multi_worker", "strategy=auto, replicas=1")),
+        (
+            {"strategy": "multi_worker", "replicas": 3, "hosts": 3, "batch_size": 64},
+            ("batch_size=64 does not divide among replicas=3", "63 or 66"),
+        ),
+        (
+            {"placement": "slurm", "scheduler_options": "--wrap=true"},
+            ("scheduler_options", "--wrap=true", "partition"),
+        ),
         ({"strategy": "multi_worker"}, ("replicas=1", "multi_worker", "2 or more")),
         ({"strategy": "multi_worker", "replicas": 0}, ("replicas=0", "at least 1")),
         (

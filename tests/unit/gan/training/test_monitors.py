@@ -174,6 +174,13 @@ def test_of_two_replicas_only_the_slow_one_is_named() -> None:
     assert ["Replica 0" in note.text for note in notes] == [True]
 
 
+def test_the_host_of_a_slow_replica_is_named() -> None:
+    two = config(batch_size=32, replicas=2)
+    monitor = Monitors(two, 10, np.zeros([2, 4, 4, 1], np.uint8), ("box1", "box2"))
+    [note] = monitor.replicas(1, timed([0.1, 0.3]))
+    assert note.text.startswith("Replica 1 of 2 on box2, counted from 0,")
+
+
 def test_too_little_to_compare() -> None:
     assert not make().replicas(1, timed([0.1]))
     assert not make(batch_size=32, replicas=2).replicas(

@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
+from sqlmodel import col
 
 from ganboard.db import heartbeats
+from ganboard.db.clock import now
+from ganboard.db.engine import writing
 from ganboard.db.models import Run
 from ganboard.db.placement import draining, groups
 from ganboard.db.runs import commands
@@ -154,3 +158,43 @@ def test_preferred_machines_come_first(context: Context, add: Add) -> None:
     wanted = add("zebra")
     assert placement.claim(context, run.id, own) is not None
     assert groups.members(context.engine, run.id)[1].worker == wanted
+
+
+def suspended(context: Context, waited: float, **changes: object) -> Run:
+    """A run on three machines that has trained before and waits since."""
+    run = together(context, **{"replicas": 3, "hosts": 3, "batch_size": 24, **changes})
+    assert commands.claim(context.engine, run_id=run.id, worker="before") is not None
+    commands.finish(context.engine, run_id=run.id, attempt=1, status="suspended")
+    with writing(context.engine) as session:
+        values = {"queued_at": now(-waited)}
+        session.execute(update(Run).where(col(Run.id) == run.id).values(**values))
+    return run
+
+
+@pytest.mark.parametrize(
+    ("changes", "waited", "machines"),
+    [
+        ({}, 1000, 0),
+        ({"on_lost_host": "shrink"}, 10, 0),
+        ({"on_lost_host": "shrink"}, 1000, 2),
+        ({"on_lost_host": "shrink", "batch_size": 27}, 1000, 1),
+    ],
+)
+def test_a_run_goes_on_with_fewer_machines_where_it_may(
+    context: Context, add: Add, changes: dict[str, object], waited: float, machines: int
+) -> None:
+    own = here(context, add)
+    add("other")
+    run = suspended(context, waited, **changes)
+    assert (next_of(context, own) == run.id) == bool(machines)
+    claim = placement.claim(context, run.id, own)
+    assert (claim is not None) == bool(machines)
+    members = groups.members(context.engine, run.id)
+    assert len(members) == (machines if machines > 1 else 0)
+
+
+def test_a_run_that_never_trained_waits_for_all_its_machines(context: Context, add: Add) -> None:
+    own = here(context, add)
+    add("other")
+    run = together(context, replicas=3, hosts=3, batch_size=24, on_lost_host="shrink")
+    assert placement.claim(context, run.id, own) is None
