@@ -9,14 +9,22 @@ from sqlmodel import col, exists, select
 
 from ganboard.db.clock import now
 from ganboard.db.engine import TRASH_TOO, reading, writing
-from ganboard.db.models import WAITING, Artifact, Checkpoint, Run
+from ganboard.db.models import WAITING, Artifact, Checkpoint, ModelVersion, Run
 
 CHECKPOINTS = "checkpoints/"
+MODELS = "models/"
+_IS_VERSION = col(Artifact.name).startswith(MODELS)
 
 
 def checkpoint_name(step: int, attempt: int) -> str:
     """What a checkpoint is called in its run's folder, and in the store."""
     return f"{CHECKPOINTS}ckpt-{step}-{attempt}"
+
+
+def version_name(version_id: str) -> str:
+    """What a registered version is called in HOME and in the store; it is listed with the run that
+    it comes from, and outlives it."""
+    return f"{MODELS}{version_id}"
 
 
 def add(engine: Engine, artifact: Artifact) -> None:
@@ -77,6 +85,37 @@ def missing(engine: Engine, machine: str) -> list[Checkpoint]:
     return sorted(newest_by_run.values(), key=lambda one: one.saved_at, reverse=True)
 
 
+def missing_versions(engine: Engine) -> list[ModelVersion]:
+    """The registered versions that are not stored, on whichever disk they are."""
+    stored = exists().where(
+        col(Artifact.run_id) == ModelVersion.run_id,
+        col(Artifact.name) == literal(MODELS) + ModelVersion.id,
+    )
+    with reading(engine) as session:
+        return list(
+            session.exec(
+                select(ModelVersion).where(col(ModelVersion.removed_at).is_(None), ~stored)
+            )
+        )
+
+
+def of_removed_versions(engine: Engine) -> list[Artifact]:
+    """What is stored of versions that exist no longer."""
+    alive = exists().where(
+        col(Artifact.name) == literal(MODELS) + ModelVersion.id,
+        col(ModelVersion.removed_at).is_(None),
+    )
+    with reading(engine) as session:
+        return list(session.exec(select(Artifact).where(_IS_VERSION, ~alive)))
+
+
+def stored_versions(engine: Engine) -> set[str]:
+    """The ids of the versions that are stored."""
+    with reading(engine) as session:
+        names = session.exec(select(Artifact.name).where(_IS_VERSION))
+        return {name.removeprefix(MODELS) for name in names}
+
+
 def remove(engine: Engine, run_id: str, names: Collection[str]) -> None:
     """List these no longer; their files may go afterwards."""
     with writing(engine) as session:
@@ -91,12 +130,13 @@ def of_removed_runs(engine: Engine) -> list[str]:
     with reading(engine) as session:
         return list(
             session.exec(
-                select(Artifact.run_id).where(gone).distinct(), execution_options=TRASH_TOO
+                select(Artifact.run_id).where(gone, ~_IS_VERSION).distinct(),
+                execution_options=TRASH_TOO,
             )
         )
 
 
 def forget(engine: Engine, run_id: str) -> None:
-    """List nothing of a run any more."""
+    """List nothing of a run any more but the versions that were made of it."""
     with writing(engine) as session:
-        session.execute(delete(Artifact).where(col(Artifact.run_id) == run_id))
+        session.execute(delete(Artifact).where(col(Artifact.run_id) == run_id, ~_IS_VERSION))

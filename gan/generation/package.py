@@ -26,6 +26,7 @@ from ganboard.gan import files
 from ganboard.gan.generation.quantization import Arrays, Variant
 
 MANIFEST, WEIGHTS, PICTURE = "manifest.json", "weights.npz", "examples.png"
+CONTENTS = (WEIGHTS, PICTURE)  # beside the manifest
 
 
 class VersionError(Exception):
@@ -120,6 +121,13 @@ def read_picture(directory: Path, digest: str) -> bytes | None:
     manifest = read_manifest(directory, digest)
     with _reading(directory):
         return _checked(directory, manifest, PICTURE) if PICTURE in manifest.files else None
+
+
+def verify(directory: Path, manifest: Manifest, name: str) -> None:
+    """Whether a file of the version in `directory` is the one of its manifest. Raises
+    VersionError."""
+    with _reading(directory):
+        _checked(directory, manifest, name)
 
 
 def _checked(directory: Path, manifest: Manifest, name: str) -> bytes:

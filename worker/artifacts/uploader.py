@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -19,8 +21,9 @@ from ganboard.db.placement import artifacts
 from ganboard.db.settings import Settings
 from ganboard.gan import files
 from ganboard.gan.checkpoint.reader import CheckpointError
+from ganboard.gan.generation.package import VersionError
 from ganboard.worker import logs
-from ganboard.worker.artifacts import transfers
+from ganboard.worker.artifacts import model_versions, transfers
 from ganboard.worker.artifacts.store import Store, StoreAway, StoreError, configured, open_store
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context, open_context
@@ -37,7 +40,7 @@ CHECK = "--check"
 CHECK_SECONDS = 60.0
 UNUSABLE, AWAY = 3, 4  # exit codes
 
-Place = tuple[str, int, int]  # run, step, attempt
+Place = tuple[str, int, int]  # run, step, attempt; of a version its id and zeros
 
 
 class Uploader:
@@ -93,32 +96,42 @@ def lock(context: Context) -> Path:
 
 
 def upload_round(context: Context, store: Store, refused: dict[Place, float]) -> int:
-    """Store what is not; returns how many checkpoints. One that is `refused`, since it is damaged
-    on this disk or its place in the store is taken, is logged, and tried again at that time (of the
-    monotonic clock). Raises StoreAway."""
+    """Store what is not; returns how many checkpoints and versions. One that is `refused`, since it
+    is damaged on this disk or its place in the store is taken, is logged, and tried again at that
+    time (of the monotonic clock). Raises StoreAway."""
     done = 0
     for listed in artifacts.missing(context.engine, machine.name(context.settings)):
         place = (listed.run_id, listed.step, listed.attempt)
-        began = time.monotonic()
-        if refused.get(place, 0.0) > began:
-            continue
-        try:
-            if transfers.upload(context, store, listed):
-                done += 1
-                log.info(
-                    "Stored the checkpoint of step %d of run %s (%.1f MB) in %.1f s.",
-                    listed.step,
-                    listed.run_id,
-                    listed.size / 1e6,
-                    time.monotonic() - began,
-                )
-        except StoreAway:
-            raise
-        except (CheckpointError, StoreError) as error:
-            refused[place] = began + REFUSED_SECONDS
-            log.warning("%s", error)
+        what = f"the checkpoint of step {listed.step} of run {listed.run_id}"
+        store_it = partial(transfers.upload, context, store, listed)
+        done += _tried(refused, place, what, listed.size, store_it)
+    for version in artifacts.missing_versions(context.engine):
+        what = f"version {version.version} of {version.name}"
+        store_it = partial(model_versions.upload, context, store, version)
+        done += _tried(refused, (version.id, 0, 0), what, version.size, store_it)
     transfers.remove_orphans(context, store)
+    model_versions.remove_orphans(context, store)
     return done
+
+
+def _tried(
+    refused: dict[Place, float], place: Place, what: str, size: int, upload: Callable[[], bool]
+) -> bool:
+    """Whether it was stored now."""
+    began = time.monotonic()
+    if refused.get(place, 0.0) > began:
+        return False
+    try:
+        if not upload():
+            return False
+    except StoreAway:
+        raise
+    except (CheckpointError, StoreError, VersionError) as error:
+        refused[place] = began + REFUSED_SECONDS
+        log.warning("%s", error)
+        return False
+    log.info("Stored %s (%.1f MB) in %.1f s.", what, size / 1e6, time.monotonic() - began)
+    return True
 
 
 def main() -> int:

@@ -14,6 +14,7 @@ from sqlalchemy import Engine
 
 from ganboard.db import versions
 from ganboard.db.models import Run
+from ganboard.db.placement import artifacts
 from ganboard.db.runs import queries
 from ganboard.db.runs.imports import IMPORTED
 from ganboard.db.settings import Settings
@@ -157,8 +158,14 @@ def damaged(settings: Settings) -> Iterator[Check]:
 
 
 def damaged_models(settings: Settings, engine: Engine) -> Iterator[Check]:
-    """Every registered version read and compared with its digests."""
-    bad, listed = [], versions.listed(engine)
+    """Every registered version read and compared with its digests, but those that only the artifact
+    store has."""
+    bad, stored = [], artifacts.stored_versions(engine)
+    listed = [
+        version
+        for version in versions.listed(engine)
+        if version.id not in stored or settings.model_dir(version.id).exists()
+    ]
     for version in listed:
         try:
             package.read(settings.model_dir(version.id), version.digest)

@@ -8,6 +8,7 @@ from zipfile import ZIP_STORED, ZipFile
 from ganboard.db.models import ModelVersion
 from ganboard.gan.generation import package
 from ganboard.gan.generation.package import VersionError
+from ganboard.worker.artifacts import model_versions
 from ganboard.worker.context import Context
 
 README = """\
@@ -32,8 +33,9 @@ variables.
 
 
 def write(context: Context, version: ModelVersion, path: Path) -> None:
-    """The files of a version with a text on how to load them, at `path`. Raises VersionError."""
-    directory = context.settings.model_dir(version.id)
+    """The files of a version with a text on how to load them, at `path`. Raises StoreError,
+    VersionError."""
+    directory = model_versions.folder(context, version)
     package.read(directory, version.digest)
     text = README.format(
         called=f"{version.name}:{version.version}",

@@ -92,7 +92,7 @@ def print_version(
     }
     facts |= {
         name: f"{file.size:,} bytes, SHA-256 {file.sha256}" for name, file in manifest.files.items()
-    } | {"folder": directory}
+    } | {"folder": directory if directory.exists() else "in the artifact store"}
     for name, value in facts.items():
         rows.add_row(
             Text(name.replace("_", " "), style="dim"), Text(clean(str(value)), overflow="fold")

@@ -12,6 +12,7 @@ from ganboard.db import versions
 from ganboard.db.models import ModelVersion
 from ganboard.gan.generation import package
 from ganboard.gan.settings import registry
+from ganboard.worker.artifacts import model_versions
 from ganboard.worker.context import Context
 from ganboard.worker.registry import mlflow_sync
 
@@ -22,9 +23,9 @@ def publish(context: Context, version: ModelVersion, uri: str) -> str:
     """Make `version` the next one of MLflow's model of that name, below the mirrored run where
     there is one; its number there.
 
-    Raises VersionError for damaged files, SettingsError and MlflowUnreachable.
+    Raises StoreError, VersionError for damaged files, SettingsError and MlflowUnreachable.
     """
-    folder = context.settings.model_dir(version.id)
+    folder = model_versions.folder(context, version)
     manifest, _ = package.read(folder, version.digest)
     client = mlflow_sync.client(uri)
     import mlflow

@@ -16,6 +16,8 @@ from ganboard.gan.generation.package import VersionError
 from ganboard.gan.quality.declared import OF_MODEL, QUALIFIED, headline
 from ganboard.gan.settings.features import LABELS, Source
 from ganboard.gan.settings.metric import Metric
+from ganboard.worker.artifacts import model_versions
+from ganboard.worker.artifacts.store import StoreError
 from ganboard.worker.context import Context
 from ganboard.worker.formatting import plural, share
 from ganboard.worker.registry import lineage
@@ -112,8 +114,8 @@ def _comparable(
     context: Context, version: ModelVersion, name: str, value: float
 ) -> _Measured | None:
     try:
-        manifest = _manifest(context.settings.model_dir(version.id), version.digest)
-    except VersionError:  # what is shown of a damaged version says so
+        manifest = _manifest(model_versions.preview(context, version), version.digest)
+    except (StoreError, VersionError):  # what is shown of such a version says so
         return None
     amount, data = manifest.config.get("quality_images"), manifest.config.get("dataset", "its data")
     basis = f"{QUALIFIED[name].label} after epoch {version.epoch} on {data}"

@@ -24,7 +24,7 @@ from ganboard.gan.devices.hardware import versions as installed
 from ganboard.gan.generation import package
 from ganboard.gan.generation.package import Manifest, VersionError
 from ganboard.worker import placement
-from ganboard.worker.artifacts import transfers
+from ganboard.worker.artifacts import model_versions, transfers
 from ganboard.worker.context import Context
 from ganboard.worker.registry import lineage, measurement
 
@@ -123,7 +123,7 @@ def quantize(
             f"{called} is already {parent.variant}. Quantize the float32 version that it was"
             " created from."
         )
-    of_full, weights = package.read(context.settings.model_dir(parent.id), parent.digest)
+    of_full, weights = package.read(model_versions.folder(context, parent), parent.digest)
     on_progress("loading TensorFlow", 0.0)
     measurement.on_cpu()
     from ganboard.gan.generation import generation, quantization
@@ -188,8 +188,8 @@ def compare(
 
 
 def load(context: Context, version: ModelVersion) -> Generator:
-    """A version in memory, every byte of it checked. Raises VersionError."""
-    read = package.read(context.settings.model_dir(version.id), version.digest)
+    """A version in memory, every byte of it checked. Raises StoreError, VersionError."""
+    read = package.read(model_versions.folder(context, version), version.digest)
     measurement.on_cpu()
     from ganboard.gan.generation import generation
 
@@ -197,20 +197,21 @@ def load(context: Context, version: ModelVersion) -> Generator:
 
 
 def manifest(context: Context, version: ModelVersion) -> Manifest:
-    """What a version says of itself. Raises VersionError."""
-    return package.read_manifest(context.settings.model_dir(version.id), version.digest)
+    """What a version says of itself. Raises StoreError, VersionError."""
+    return package.read_manifest(model_versions.preview(context, version), version.digest)
 
 
 def picture(context: Context, version: ModelVersion) -> bytes | None:
     """PNG of what a version makes, always of the same inputs; None where it has none. Raises
-    VersionError."""
-    return package.read_picture(context.settings.model_dir(version.id), version.digest)
+    StoreError, VersionError."""
+    return package.read_picture(model_versions.preview(context, version), version.digest)
 
 
 def remove(context: Context, version: ModelVersion) -> None:
-    """Forget a version, and delete its files."""
+    """Forget a version, and delete its files; the uploader removes those in the store."""
     versions.remove(context.engine, version)
     files.remove(context.settings.model_dir(version.id))
+    files.remove(model_versions.preview_dir(context, version))
 
 
 def _checkpoint(context: Context, run: Run, epoch: int | None) -> Checkpoint:
@@ -232,7 +233,7 @@ def _checkpoint(context: Context, run: Run, epoch: int | None) -> Checkpoint:
 
 
 def _footprint(context: Context, version: ModelVersion) -> float:
-    return measurement.footprint(context.settings.model_dir(version.id), version.digest)
+    return measurement.footprint(model_versions.folder(context, version), version.digest)
 
 
 def _examples(context: Context, generator: Generator) -> bytes | None:

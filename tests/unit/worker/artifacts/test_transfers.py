@@ -27,22 +27,6 @@ from ganboard.worker.process import machine
 from tests.stores import names
 
 MakeRun = Callable[..., Run]
-WAIT = 100
-
-
-@pytest.fixture
-def here(context: Context, url: str) -> Context:
-    """This machine, with the store."""
-    settings = context.settings.model_copy(update={"store": url, "machine_wait": str(WAIT)})
-    return replace(context, settings=settings)
-
-
-@pytest.fixture
-def other(here: Context, tmp_path: Path) -> Context:
-    """Another machine with the same database and store."""
-    settings = Settings(home=tmp_path / "other", store=here.settings.store)
-    settings.prepare_home()
-    return replace(here, settings=settings)
 
 
 def patient(context: Context, seconds: str) -> Settings:
