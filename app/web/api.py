@@ -31,6 +31,8 @@ from ganboard.db.ids import is_id
 from ganboard.db.models import STATUSES, Run
 from ganboard.db.runs import listing, queries, search
 from ganboard.gan.settings.metadata import all_defaults
+from ganboard.worker import placement
+from ganboard.worker.artifacts import run_logs
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
 from ganboard.worker.interchange.document import live_document, summaries
@@ -185,13 +187,19 @@ def model(context: Context, request: Request) -> Response:
 
 @responding
 def log(context: Context, request: Request) -> Response:
-    """The log as it is now, sent while it is read."""
+    """The log as it is now, sent while it is read: the newest, or that of `machine`."""
     run = run_of(context, request)
-    path = context.settings.log_path(run.id)
+    asked = request.query_params.get("machine")
+    found = run_logs.parts(context, run.id)
+    path = next((one.path for one in found if asked in (None, one.machine)), None)
     try:
+        if path is None:
+            raise FileNotFoundError
         file = open_inside(path.parent, path.name)
     except FileNotFoundError:
-        raise UnknownRun(f"Run {run.id} has no log on this machine.") from None
+        raise UnknownRun(
+            placement.log_absence(context, run) or f"Run {run.id} has no log on this machine."
+        ) from None
     return StreamingResponse(
         responses.pieces(file),
         media_type="text/plain; charset=utf-8",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from sqlalchemy import Engine, String, cast, delete, literal
@@ -13,6 +14,8 @@ from ganboard.db.models import WAITING, Artifact, Checkpoint, ModelVersion, Run
 
 CHECKPOINTS = "checkpoints/"
 MODELS = "models/"
+LOGS = "logs/"
+_LOG = re.compile(rf"{LOGS}([\w.-]{{1,200}})\.log", re.ASCII)
 _IS_VERSION = col(Artifact.name).startswith(MODELS)
 
 
@@ -27,6 +30,11 @@ def version_name(version_id: str) -> str:
     return f"{MODELS}{version_id}"
 
 
+def log_name(machine: str) -> str:
+    """What the log of a machine is called in its run's folder, and in the store."""
+    return f"{LOGS}{machine}.log"
+
+
 def add(engine: Engine, artifact: Artifact) -> None:
     """List what was stored whole and verified."""
     with writing(engine) as session:
@@ -39,6 +47,21 @@ def of_run(engine: Engine, run_id: str) -> dict[str, Artifact]:
     with reading(engine) as session:
         found = session.exec(select(Artifact).where(Artifact.run_id == run_id))
         return {one.name: one for one in found}
+
+
+def logs(engine: Engine, run_id: str) -> dict[str, Artifact]:
+    """The stored logs of a run, by machine."""
+    found = [(_LOG.fullmatch(name), one) for name, one in of_run(engine, run_id).items()]
+    return {named[1]: one for named, one in found if named}
+
+
+def log_sizes(engine: Engine, machine: str) -> dict[str, int]:
+    """The bytes of the stored logs of a machine, by run."""
+    with reading(engine) as session:
+        found = session.exec(
+            select(Artifact.run_id, Artifact.size).where(Artifact.name == log_name(machine))
+        )
+        return dict(found.all())
 
 
 def checkpoints(engine: Engine, run_id: str) -> list[Artifact]:

@@ -149,6 +149,11 @@ class Store:
             ) from error
 
 
+def run_key(run_id: str, name: str) -> str:
+    """Where in the store something of a run lies."""
+    return f"runs/{run_id}/{name}"
+
+
 def configured(settings: Settings) -> bool:
     """Whether there is a store. Raises SettingsError for one that cannot be."""
     if not settings.store:

@@ -1,4 +1,4 @@
-"""Checkpoints, snapshots and logs of runs on their way to the store and back.
+"""Checkpoints and snapshots of runs on their way to the store and back.
 
 A checkpoint is stored as it is written: `state.npz` first, `manifest.json` last and once, each read
 back; then the database lists it. One that is not listed does not exist.
@@ -20,17 +20,11 @@ from ganboard.db.settings import Settings
 from ganboard.gan import files
 from ganboard.gan.checkpoint import reader, snapshots
 from ganboard.gan.checkpoint.reader import MANIFEST, STATE
-from ganboard.worker.artifacts.store import Store, StoreError, open_store
+from ganboard.worker.artifacts import run_logs
+from ganboard.worker.artifacts.store import Store, StoreError, open_store, run_key
 from ganboard.worker.context import Context
-from ganboard.worker.process import machine
 
 _SNAPSHOT = re.compile(rf"{snapshots.FOLDER}/epoch-\d{{1,9}}\.npz", re.ASCII)
-_LOG = re.compile(r"logs/[\w.-]{1,200}\.log", re.ASCII)
-
-
-def key(run_id: str, name: str) -> str:
-    """Where in the store something of a run lies."""
-    return f"runs/{run_id}/{name}"
 
 
 # --- to the store ---
@@ -47,8 +41,8 @@ def upload(context: Context, store: Store, listed: Checkpoint) -> bool:
     try:
         _set_aside(context.settings.run_dir(run.id) / name, aside)
         size = _expected(aside, listed)
-        store.put(aside / STATE, f"{key(run.id, name)}/{STATE}")
-        store.put(aside / MANIFEST, f"{key(run.id, name)}/{MANIFEST}", once=True)
+        store.put(aside / STATE, f"{run_key(run.id, name)}/{STATE}")
+        store.put(aside / MANIFEST, f"{run_key(run.id, name)}/{MANIFEST}", once=True)
     except FileNotFoundError:
         return False
     finally:
@@ -105,29 +99,20 @@ def _expected(folder: Path, listed: Checkpoint) -> int:
 
 def _upload_files(context: Context, store: Store, run: Run) -> None:
     """The snapshots that are new, and the log as it is now."""
-    folder = context.settings.run_dir(run.id)
+    folder = context.settings.run_dir(run.id) / snapshots.FOLDER
     stored = artifacts.of_run(context.engine, run.id)
-    found = {
-        f"{snapshots.FOLDER}/epoch-{epoch}.npz": folder / snapshots.FOLDER / f"epoch-{epoch}.npz"
-        for epoch in snapshots.epochs(folder / snapshots.FOLDER)
-    }
-    new = {name: path for name, path in found.items() if name not in stored}
-    new[f"logs/{machine.name(context.settings)}.log"] = context.settings.log_path(run.id)
-    for name, path in new.items():
+    for epoch in snapshots.epochs(folder):
+        path = folder / f"epoch-{epoch}.npz"
+        name = f"{snapshots.FOLDER}/{path.name}"
+        if name in stored:
+            continue
         with suppress(FileNotFoundError, files.NoFile):
             size, digest = files.measure(path)
-            if name in stored and stored[name].digest == digest:
-                continue
-            copy = path
-            if name.startswith("logs/"):  # it grows meanwhile
-                copy = context.settings.state / "uploads" / f"{run.id}.log"
-                copy.parent.mkdir(exist_ok=True)
-                shutil.copyfile(path, copy, follow_symlinks=False)
-                size, digest = files.measure(copy)
-            store.put(copy, key(run.id, name))
+            store.put(path, run_key(run.id, name))
             artifacts.add(
                 context.engine, Artifact(run_id=run.id, name=name, digest=digest, size=size)
             )
+    run_logs.upload(context, store, run.id)
 
 
 def _retain(context: Context, store: Store, run: Run) -> None:
@@ -135,7 +120,7 @@ def _retain(context: Context, store: Store, run: Run) -> None:
     keep = int(run.config.get("keep_checkpoints") or 1)
     for old in artifacts.checkpoints(context.engine, run.id)[keep:]:
         artifacts.remove(context.engine, run.id, [old.name])
-        store.remove(key(run.id, old.name))
+        store.remove(run_key(run.id, old.name))
 
 
 def remove_orphans(context: Context, store: Store) -> None:
@@ -168,7 +153,7 @@ def fetch(settings: Settings, store: Store, stored: Artifact) -> Path:
             files.remove(final)
             with files.whole_folder(final, draft):
                 for part in (MANIFEST, STATE):
-                    store.get(f"{key(stored.run_id, name)}/{part}", draft / part)
+                    store.get(f"{run_key(stored.run_id, name)}/{part}", draft / part)
     except OSError as error:
         raise StoreError(
             f"The checkpoint of step {stored.step} was not fetched into {directory}:"
@@ -202,12 +187,11 @@ def ensure(context: Context, run_id: str, step: int | None = None) -> Path:
     return directory
 
 
-def fetch_files(context: Context, run_id: str) -> None:
-    """Fetch the snapshots and logs of a run that are not on this machine's disk. Raises
-    StoreError."""
+def fetch_snapshots(context: Context, run_id: str) -> None:
+    """Fetch the snapshots of a run that are not on this machine's disk. Raises StoreError."""
     folder = context.settings.run_dir(run_id)
     stored = artifacts.of_run(context.engine, run_id)
-    names = [name for name in stored if _SNAPSHOT.fullmatch(name) or _LOG.fullmatch(name)]
+    names = [name for name in stored if _SNAPSHOT.fullmatch(name)]
     absent = [name for name in names if not (folder / name).exists()]
     store = open_store(context.settings) if absent else None
     if store is None:
@@ -215,7 +199,7 @@ def fetch_files(context: Context, run_id: str) -> None:
     for name in absent:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         draft = (folder / name).with_suffix(".tmp")
-        store.get(key(run_id, name), draft)
+        store.get(run_key(run_id, name), draft)
         if files.measure(draft)[1] != stored[name].digest:
             draft.unlink()
             raise StoreError(f"{name} of run {run_id} is damaged in the store {store.url}.")

@@ -23,7 +23,7 @@ from ganboard.gan import files
 from ganboard.gan.checkpoint.reader import CheckpointError
 from ganboard.gan.generation.package import VersionError
 from ganboard.worker import logs
-from ganboard.worker.artifacts import model_versions, transfers
+from ganboard.worker.artifacts import model_versions, run_logs, transfers
 from ganboard.worker.artifacts.store import Store, StoreAway, StoreError, configured, open_store
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context, open_context
@@ -164,11 +164,13 @@ def main() -> int:
 
 def _work(context: Context, store: Store) -> None:
     refused: dict[Place, float] = {}
+    watch = run_logs.Watch()
     said = ""
     while True:
         pause = ROUND_SECONDS
         try:
             upload_round(context, store, refused)
+            watch.round(context, store)
             said = ""
         except (StoreError, SQLAlchemyError, DbError, OSError) as error:
             pause = AWAY_SECONDS

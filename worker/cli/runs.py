@@ -206,6 +206,7 @@ def export(
     Example:
       ganboard export latest results/baseline
     """
+    from ganboard.worker import placement
     from ganboard.worker.interchange import export as exporter
 
     context, found = find(run_id)
@@ -222,6 +223,7 @@ def export(
             }
         )
     grids = [size for path, size in files if path.startswith("grids")]
+    without_log = "train.log" not in dict(files) and placement.log_absence(context, found)
     listed = [(path, size) for path, size in files if not path.startswith("grids")]
     if grids:
         listed.append((f"grids/ ({len(grids)} images)", sum(grids)))
@@ -230,6 +232,7 @@ def export(
             [
                 f"Exported run {found.id} to {directory}",
                 *(f"{size:>12,} bytes  {path}" for path, size in listed),
+                *([without_log] if without_log else []),
             ]
         )
     )

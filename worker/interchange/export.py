@@ -24,7 +24,7 @@ from ganboard.gan.events import MEASURES, REAL_IMAGES, SERIES
 from ganboard.gan.quality.declared import OF_MODEL
 from ganboard.gan.settings.features import FACT, recorded
 from ganboard.worker import placement
-from ganboard.worker.artifacts import transfers
+from ganboard.worker.artifacts import run_logs, transfers
 from ganboard.worker.context import Context
 from ganboard.worker.errors import WorkerError
 from ganboard.worker.interchange.bundle import write_manifest
@@ -90,7 +90,9 @@ def export(context: Context, run: Run, directory: Path) -> list[Path]:
 
     Numbers in the CSV files are the shortest decimals that give back the same float64 bits; a cell
     is empty where nothing was measured. manifest.json, with the digest of every other file, is
-    written last: where it is, the export is complete and can be imported. Raises ExportFailed.
+    written last: where it is, the export is complete and can be imported. train.log has the logs of
+    all machines that trained the run, oldest first; without one where neither this machine nor the
+    artifact store has any. Raises ExportFailed, StoreError.
     """
     try:
         if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
@@ -229,11 +231,16 @@ def _write(context: Context, run: Run, directory: Path) -> Iterator[Path]:
             )
             path.write_bytes(grid.png)
             yield path
-    log = context.settings.log_path(run.id)
-    # it lies on the machine that trained the run
-    with suppress(FileNotFoundError), open_inside(log.parent, log.name) as source:
+    if logs := run_logs.parts(context, run.id)[::-1]:
         with (directory / "train.log").open("xb") as copy:
-            shutil.copyfileobj(source, copy)
+            for part in logs:
+                if len(logs) > 1:
+                    copy.write(f"=== machine {part.machine} ===\n".encode())
+                with (
+                    suppress(FileNotFoundError),
+                    open_inside(part.path.parent, part.path.name) as source,
+                ):
+                    shutil.copyfileobj(source, copy)
         yield directory / "train.log"
     path = directory / "run.json"
     path.write_bytes(encode(complete_document(context, run)))

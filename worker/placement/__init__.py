@@ -1,6 +1,12 @@
 """Which machines train which waiting runs."""
 
-from ganboard.worker.placement.checkpoints import absence, may_start, newest_elsewhere, tend
+from ganboard.worker.placement.checkpoints import (
+    absence,
+    log_absence,
+    may_start,
+    newest_elsewhere,
+    tend,
+)
 from ganboard.worker.placement.choice import next_run
 from ganboard.worker.placement.claiming import claim
 from ganboard.worker.placement.machines import has, labels, offer, terms
@@ -10,6 +16,7 @@ __all__ = [
     "claim",
     "has",
     "labels",
+    "log_absence",
     "may_start",
     "newest_elsewhere",
     "next_run",

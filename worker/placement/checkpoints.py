@@ -86,6 +86,14 @@ def absence(context: Context, run: Run) -> str:
     )
 
 
+def log_absence(context: Context, run: Run) -> str | None:
+    """Where the log of a run is that is neither here nor in the artifact store; None where no other
+    machine is known to have trained it."""
+    if newest := newest_elsewhere(context, run):
+        return f"The log of run {run.id} is on machine {newest.machine}. Read it there."
+    return None
+
+
 def newest_elsewhere(context: Context, run: Run) -> Checkpoint | None:
     """The newest listed checkpoint of a run, if another machine has its files."""
     newest = holders.newest(context.engine, run.id)

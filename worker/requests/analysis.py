@@ -72,7 +72,7 @@ def _compute_surface(
         raise LandscapeError(f"Run {gone[0]} has been deleted. Repeat the request without it.")
     for run_id in ids:
         transfers.ensure(context, run_id)
-        transfers.fetch_files(context, run_id)
+        transfers.fetch_snapshots(context, run_id)
     on_progress("warming", 0.0)
     from ganboard.gan.landscape import compute as landscape
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlencode
 
 import streamlit as st
 
+from ganboard.app import errors
 from ganboard.app.run.log import file as log_file
 from ganboard.db.models import ENDED, Run
-from ganboard.worker import formatting
+from ganboard.worker import formatting, placement
+from ganboard.worker.artifacts import run_logs
+from ganboard.worker.artifacts.store import StoreError
 from ganboard.worker.context import Context
 
 HEIGHT = 480  # pixels; the log scrolls in itself
@@ -20,15 +24,28 @@ HEIGHT = 480  # pixels; the log scrolls in itself
 class LogOptions:
     """What of the log is shown."""
 
+    path: Path | None  # None: there is none
     text: str  # lines that contain it; empty: the end
     end: int | None  # bytes at which a reader stopped following; None: at the end of the file
 
 
 def controls(context: Context, run: Run) -> LogOptions:
-    """Search and follow, which are in the address, and the download."""
-    path = context.settings.log_path(run.id)
-    bytes_now = log_file.size(path)
+    """The machine whose log it is, where several have trained the run; search and follow, which are
+    in the address; and the download."""
+    parts = _parts(context, run)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="log_bar"):
+        part = parts[0] if parts else None
+        if len(parts) > 1:
+            part = st.selectbox(
+                "Machine",
+                parts,
+                format_func=lambda one: one.machine or "this machine",
+                key=f"log_machine_{run.id}",
+                label_visibility="collapsed",
+                help="Each machine that trained the run has written a log; the newest is first.",
+            )
+        path = part.path if part else None
+        bytes_now = log_file.size(path) if path else None
         text = st.text_input(
             "Search the log",
             key="find",
@@ -50,7 +67,7 @@ def controls(context: Context, run: Run) -> LogOptions:
         if bytes_now is not None:
             st.link_button(
                 "Download",
-                f"/api/runs/{run.id}/train.log",
+                f"/api/runs/{run.id}/train.log{_query(part, parts)}",
                 key="log_download",
                 icon=":material/download:",
                 help=f"The whole log, {formatting.size(bytes_now)}.",
@@ -60,17 +77,33 @@ def controls(context: Context, run: Run) -> LogOptions:
         st.session_state.pop(held, None)
     elif held not in st.session_state:
         st.session_state[held] = bytes_now
-    return LogOptions((text or "").strip(), st.session_state.get(held))
+    return LogOptions(path, (text or "").strip(), st.session_state.get(held))
+
+
+def _parts(context: Context, run: Run) -> list[run_logs.Part]:
+    """The logs that can be read here; where the store cannot be used, it says so."""
+    try:
+        return run_logs.parts(context, run.id)
+    except StoreError as error:
+        errors.report(str(error), "warning")
+        here = run_logs.own(context, run.id)
+        return [here] if here else []
+
+
+def _query(part: run_logs.Part | None, parts: list[run_logs.Part]) -> str:
+    return f"?{urlencode({'machine': part.machine})}" if part and len(parts) > 1 else ""
 
 
 def draw(context: Context, run: Run, options: LogOptions) -> None:
     """The part that is drawn anew with every tick."""
-    path = context.settings.log_path(run.id)
+    # that of a run which this machine begins to train appears after the options were drawn
+    path = options.path or context.settings.log_path(run.id)
     if not log_file.size(path):
         st.caption(
             "The log is empty. The script writes to it with print(..., file=run)."
             if run.external
-            else "The log is empty. It starts when a worker on this machine claims the run."
+            else placement.log_absence(context, run)
+            or "The log is empty. It starts when a worker on this machine claims the run."
         )
     elif options.text:
         _matches(path, run, options.text)

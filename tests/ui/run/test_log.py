@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from ganboard.app.run.log import file as log_file
-from ganboard.db.models import Run
+from ganboard.db.models import Artifact, Run
+from ganboard.db.placement import artifacts
+from ganboard.db.runs import checkpoint_reports
+from ganboard.gan import files
+from ganboard.worker.artifacts.store import open_store, run_key
 from ganboard.worker.context import Context
 from tests.ui.pages import checked, open_page, words
 
@@ -91,3 +98,54 @@ def test_the_log_stands_still_while_nobody_follows(context: Context, make_run: M
 def test_a_run_without_a_log(make_run: MakeRun) -> None:
     at = open_page("run", run=make_run("none").id, view="Log")
     assert "The log is empty." in words(at)
+
+
+def stored(context: Context, run: Run, machine: str, text: str) -> None:
+    """What another machine has logged, in the store."""
+    copy, name = context.settings.state / machine, artifacts.log_name(machine)
+    copy.write_text(text)
+    size, digest = files.measure(copy)
+    store = open_store(context.settings)
+    assert store is not None
+    store.put(copy, run_key(run.id, name))
+    artifacts.add(context.engine, Artifact(run_id=run.id, name=name, digest=digest, size=size))
+
+
+@pytest.fixture
+def with_store(context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Context:
+    """The pages of this installation with a store."""
+    (tmp_path / "shared").mkdir()
+    url = f"file://{tmp_path}/shared/ganboard"
+    monkeypatch.setenv("GANBOARD_STORE", url)
+    return replace(context, settings=context.settings.model_copy(update={"store": url}))
+
+
+def test_logs_of_other_machines_are_fetched(with_store: Context, make_run: MakeRun) -> None:
+    run = make_run("logs", status="failed")
+    stored(with_store, run, "box-1", "it began\n")
+    at = open_page("run", run=run.id, view="Log")
+    assert shown(at) == "it began"
+    stored(with_store, run, "box-2", "it failed\n")
+    at = open_page("run", run=run.id, view="Log")
+    assert shown(at) == "it failed"
+    [chooser] = [box for box in at.selectbox if box.label == "Machine"]
+    chooser.select_index(1).run()
+    assert shown(at) == "it began"
+    store = open_store(with_store.settings)
+    assert store is not None
+    store.remove("runs")
+    (with_store.settings.run_dir(run.id) / "logs" / "box-2.log").unlink()
+    at = open_page("run", run=run.id, view="Log")
+    assert f"runs/{run.id}/logs/box-2.log is not in the store" in words(at)
+
+
+def test_a_log_that_is_not_stored_is_said_to_be_elsewhere(
+    context: Context, make_run: MakeRun
+) -> None:
+    run = make_run("logs", status="running")
+    checkpoint_reports.add_checkpoint(
+        context.engine, run_id=run.id, attempt=1, step=12, epoch=3, digest="d", size=5, keep=1,
+        machine="box-1",
+    )  # fmt: skip
+    at = open_page("run", run=run.id, view="Log")
+    assert f"The log of run {run.id} is on machine box-1. Read it there." in words(at)

@@ -169,6 +169,7 @@ def test_the_log_as_it_is(context: Context, make_run: MakeRun) -> None:
     assert answer.body == path.read_bytes()
     assert answer.parts == 8
     assert answer.headers["content-disposition"] == f'attachment; filename="{run.id}.log"'
+    assert "has no log" in refused(f"/api/runs/{run.id}/train.log?machine=another", 404)
     path.unlink()
     path.symlink_to("/etc/passwd")
     refused(f"/api/runs/{run.id}/train.log", 404)

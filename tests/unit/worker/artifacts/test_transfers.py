@@ -250,24 +250,14 @@ def test_a_cut_between_store_and_database_is_made_good(
     assert steps(here, run) == [12]
 
 
-def test_snapshots_and_logs_travel_too(here: Context, other: Context) -> None:
+def test_snapshots_travel_too(here: Context, other: Context) -> None:
     run = begun(here)
     saved(here, run, 12)
     folder = here.settings.run_dir(run.id) / snapshots.FOLDER
     snapshots.save(folder, 3, [[np.ones(4, np.float32)], [np.ones(4, np.float32)]])
-    here.settings.log_path(run.id).write_text("--- attempt 1 ---\n")
     uploaded(here)
-    transfers.fetch_files(other, run.id)
+    transfers.fetch_snapshots(other, run.id)
     assert snapshots.epochs(other.settings.run_dir(run.id) / snapshots.FOLDER) == [3]
-    [log] = (other.settings.run_dir(run.id) / "logs").iterdir()
-    assert log.name == f"{machine.name(here.settings)}.log"
-    assert log.read_text() == "--- attempt 1 ---\n"
-    here.settings.log_path(run.id).write_text("--- attempt 1 ---\nmore\n")
-    saved(here, run, 16)
-    uploaded(here)
-    log.unlink()
-    transfers.fetch_files(other, run.id)
-    assert log.read_text().endswith("more\n")
 
 
 def test_what_removed_runs_had_is_removed_from_the_store(here: Context) -> None:
