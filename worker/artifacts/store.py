@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from ganboard.db.ids import new_id
 from ganboard.db.settings import Settings, SettingsError
 from ganboard.gan import files
+from ganboard.worker.artifacts import folder
 from ganboard.worker.errors import WorkerError
 
 SCHEMES = {"file": "", "s3": "s3fs", "gs": "gcsfs"}  # with the package that each needs
@@ -49,12 +50,13 @@ class Store:
         StoreError, and FileNotFoundError where there is no such file."""
         size, digest = files.measure(file)
         with self._clear(f"{key} was not stored"):
-            self._make_folder(key)
-            if once:
-                with suppress(FileExistsError):
+            with suppress(FileExistsError):
+                if self._is_folder:
+                    folder.put(file, Path(self._path(key)), once=once)
+                elif once:
                     self._fs.pipe_file(self._path(key), file.read_bytes(), mode="create")
-            else:
-                self._fs.put_file(str(file), self._path(key))
+                else:
+                    self._fs.put_file(str(file), self._path(key))
             if self._measured(key) != (size, digest):
                 raise StoreError(
                     f"{key} is not in the store {self.url} as it was written: it loses data, or"
@@ -83,8 +85,10 @@ class Store:
         Raises StoreError."""
         key = f"check/{new_id()}"
         try:
+            if self._is_folder:
+                self._check_folder(key)
+                return
             with self._clear("a test file was not stored"):
-                self._make_folder(key)
                 self._fs.pipe_file(self._path(key), b"first", mode="create")
                 with suppress(FileExistsError):
                     self._fs.pipe_file(self._path(key), b"second", mode="create")
@@ -103,10 +107,18 @@ class Store:
             with suppress(StoreError):
                 self.remove(key)
 
-    def _make_folder(self, key: str) -> None:
-        """Buckets have no folders, and one that does not exist is not ours to make."""
-        if self.url.startswith("file:"):
-            self._fs.makedirs(self._path(key).rpartition("/")[0], exist_ok=True)
+    def _check_folder(self, key: str) -> None:
+        with self._clear("a test file was not stored"):
+            lacks = folder.shortcoming(Path(self._path(key)))
+        if lacks is not None:
+            raise StoreError(
+                f"The folder {self.url} {lacks}. Use one on a local disk or on NFS, or a bucket, in"
+                " GANBOARD_STORE."
+            )
+
+    @property
+    def _is_folder(self) -> bool:
+        return self.url.startswith("file:")
 
     def _path(self, key: str) -> str:
         return f"{self._root}/{key}"

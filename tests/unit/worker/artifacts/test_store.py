@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import threading
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
 
 from ganboard.db.settings import Settings, SettingsError
+from ganboard.worker.artifacts import folder
 from ganboard.worker.artifacts.store import Store, StoreAway, StoreError, configured, open_store
 from tests.stores import names
 
@@ -98,15 +105,103 @@ class Faulty:
         ("loses", "does not return what was written"),
     ],
 )
-def test_a_store_that_cannot_be_used_is_refused(
-    store: Store, file: Path, fault: str, says: str
-) -> None:
-    faulty = Store(store.url, Faulty(store._fs, fault), store._root)
+def test_a_store_that_cannot_be_used_is_refused(file: Path, fault: str, says: str) -> None:
+    memory = fsspec.filesystem("memory", skip_instance_cache=True)
+    faulty = Store("s3://bucket/ganboard", Faulty(memory, fault), f"/{uuid.uuid4()}")
     with pytest.raises(StoreError, match=says) as refused:
         faulty.check()
     assert isinstance(refused.value, StoreAway) == (fault == "away")
     with pytest.raises(StoreError, match="it loses data"):
         faulty.put(file, "key")
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("fsync", r"cannot flush files to its disk \(fsync\)"),
+        ("link", "has no hard links, without which machines could overwrite"),
+        ("links twice", "replaces a file that is created twice"),
+        ("rename", "does not let a file be renamed over another one"),
+        ("cached", "does not show another process what was written"),
+    ],
+)
+def test_a_folder_that_lacks_what_the_store_needs_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, says: str
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError(errno.EINVAL if fault == "fsync" else errno.EPERM, "Not supported")
+
+    def replace(source: Path, target: Path) -> None:
+        target.unlink(missing_ok=True)
+        real(source, target)
+
+    real = os.link
+    match fault:
+        case "fsync":
+            monkeypatch.setattr(os, "fsync", refuse)
+        case "link":
+            monkeypatch.setattr(os, "link", refuse)
+        case "links twice":
+            monkeypatch.setattr(os, "link", replace)
+        case "rename":
+            monkeypatch.setattr(Path, "replace", refuse)
+        case _:
+            monkeypatch.setattr(folder, "_READ", "")
+    store = opened(f"file://{tmp_path}/shared", tmp_path)
+    with pytest.raises(StoreError, match=f"^The folder file://{tmp_path}/shared {says}.* Use one"):
+        store.check()
+    assert names(store, "check") == []
+
+
+def test_a_folder_that_is_read_only_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path))
+
+    store = opened(f"file://{tmp_path}/shared", tmp_path)
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    for refused in (store.check, lambda: store.put(Path(__file__), "key")):
+        with pytest.raises(StoreError, match=r"refuses it\. Give the credentials of this machine"):
+            refused()
+
+
+def test_a_file_in_a_folder_appears_whole_or_not_at_all(
+    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    store = opened(f"file://{tmp_path}/shared", tmp_path)
+    store.put(file, "log")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", cut)
+        for once in (False, True):
+            with pytest.raises(KeyboardInterrupt):
+                store.put(Path(__file__), "log", once=once)
+    assert (tmp_path / "shared" / "log").read_bytes() == DATA
+    assert os.listdir(tmp_path / "shared") == ["log"]
+
+
+def test_of_those_that_create_a_file_at_once_one_succeeds(tmp_path: Path) -> None:
+    sources = [tmp_path / str(number) for number in range(4)]
+    for source in sources:
+        source.write_bytes(source.name.encode() * 100_000)
+    together = threading.Barrier(len(sources))
+
+    def race(source: Path) -> bool:
+        together.wait()
+        with suppress(FileExistsError):
+            folder.put(source, target, once=True)
+            return True
+        return False
+
+    with ThreadPoolExecutor(len(sources)) as racers:
+        for attempt in range(20):
+            target = tmp_path / "shared" / f"manifest-{attempt}"
+            won = list(racers.map(race, sources))
+            assert sum(won) == 1
+            assert target.read_bytes() == sources[won.index(True)].read_bytes()
 
 
 def test_an_address_without_a_server_is_told(
@@ -147,8 +242,6 @@ def test_what_is_no_store_is_refused_without_repeating_secrets(tmp_path: Path, u
 def test_a_package_that_is_missing_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import fsspec
-
     def absent(url: str, **options: bool) -> None:
         raise ImportError(url)
 
