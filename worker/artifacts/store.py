@@ -146,7 +146,12 @@ class Store:
                 f"{what[:1].upper()}{what[1:]}: {self.url} does not exist. Create it, or correct"
                 " GANBOARD_STORE."
             ) from None
-        except PermissionError:
+        except PermissionError as error:
+            if "RequestTimeTooSkewed" in str(error.__cause__):  # by more than 15 minutes
+                raise StoreError(
+                    f"{what[:1].upper()}{what[1:]}: {self.url} refuses it, since the clock of this"
+                    " machine is wrong. Synchronize it with NTP."
+                ) from None
             raise StoreError(
                 f"{what[:1].upper()}{what[1:]}: {self.url} refuses it. Give the credentials of this"
                 " machine the right to read, write and delete there."

@@ -7,7 +7,6 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 
 from sqlalchemy import Engine
@@ -20,6 +19,7 @@ from ganboard.db.runs import expiry, queries
 from ganboard.db.settings import Settings, SettingsError
 from ganboard.worker.doctor.check import Check
 from ganboard.worker.doctor.files import FIX
+from ganboard.worker.process import clock
 
 SKEW_SECONDS = 5.0
 QUICK_CHECK_BYTES = 1e9  # a larger file is read with --deep only
@@ -89,18 +89,12 @@ def _file(engine: Engine, *, deep: bool) -> Iterator[Check]:
 
 def content(engine: Engine) -> Iterator[Check]:
     """Runs without an owner, and the clock."""
-    skew = (queries.database_time(engine) - datetime.now(UTC)).total_seconds()
+    skew = clock.difference(engine)
     if abs(skew) > SKEW_SECONDS:
-        remedy = (
-            "Leases use the database's clock, pages use this machine's. Synchronize both with NTP."
-        )
-        yield Check(
-            "clock",
-            "warn",
-            f"the database's clock is {abs(skew):,.0f} s {'ahead of' if skew > 0 else 'behind'}"
-            " this machine's",
-            remedy,
-        )
+        remedy = f"Leases use the database's clock, pages use this machine's. {clock.REMEDY}"
+        yield Check("clock", "warn", clock.described(skew), remedy)
+    else:
+        yield Check("clock", "ok", clock.described(skew))
     if dead := [
         run.id
         for run in queries.list_runs(engine, statuses=ACTIVE, archived=True)

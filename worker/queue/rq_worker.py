@@ -32,7 +32,7 @@ from ganboard.worker.artifacts import uploader
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.errors import QueueUnreachable
-from ganboard.worker.process import health, machine
+from ganboard.worker.process import clock, health, machine
 from ganboard.worker.process.frozen import Frozen
 from ganboard.worker.process.parent_death import PARENT, die_with_named_parent
 from ganboard.worker.queue.choice import Choice
@@ -274,8 +274,8 @@ def main() -> int:
     logs.configure()
     try:
         context = open_context(pooled=False)  # no connection may be open when RQ forks
-        if unknown := uploader.check(context.settings):
-            log.warning("%s", unknown)
+        for said in filter(None, (uploader.check(context.settings), clock.warning(context.engine))):
+            log.warning("%s", said)
         name, _slot = join(context.settings, context.engine)
         restrict(context.settings, name)
     except CLEAR_ERRORS as error:

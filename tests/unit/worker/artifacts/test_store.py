@@ -13,6 +13,8 @@ from typing import Any
 
 import fsspec
 import pytest
+from botocore.exceptions import ClientError
+from s3fs.errors import translate_boto_error
 
 from ganboard.db.settings import Settings, SettingsError
 from ganboard.worker.artifacts import folder
@@ -83,6 +85,9 @@ class Faulty:
     def pipe_file(self, path: str, value: bytes, mode: str = "overwrite") -> None:
         if self._fault == "read-only":
             raise PermissionError("Access Denied")
+        if self._fault == "skewed":
+            error = ClientError({"Error": {"Code": "RequestTimeTooSkewed"}}, "PutObject")
+            raise translate_boto_error(error)
         if self._fault == "away":
             raise ConnectionError("Connection refused")
         if self._fault == "no bucket":
@@ -99,6 +104,7 @@ class Faulty:
     ("fault", "says"),
     [
         ("read-only", "refuses it. Give the credentials of this machine the right to read"),
+        ("skewed", "since the clock of this machine is wrong. Synchronize it with NTP"),
         ("away", "does not answer \\(Connection refused\\)"),
         ("no bucket", "does not exist. Create it, or correct GANBOARD_STORE"),
         ("ignores", "ignores conditional writes"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import socket
 import sqlite3
@@ -30,7 +31,7 @@ from ganboard.worker import doctor
 from ganboard.worker.context import Context
 from ganboard.worker.doctor import database, files
 from ganboard.worker.doctor.check import Check
-from ganboard.worker.process import machine
+from ganboard.worker.process import clock, machine
 from ganboard.worker.registry import versions as models
 from tests.cli import document, ganboard
 from tests.factories import make_worker
@@ -79,7 +80,6 @@ def test_a_sound_home_has_none_of_these(context: Context, saved: Path) -> None:
         "orphans",
         "checkpoints",
         "leases",
-        "clock",
         "permissions",
         "restore",
         "port",
@@ -232,8 +232,17 @@ def test_clocks_that_differ(context: Context, monkeypatch: pytest.MonkeyPatch) -
         def now(cls, tz: object = None) -> datetime:  # type: ignore[override]
             return datetime.now(UTC) + timedelta(seconds=3600)
 
-    monkeypatch.setattr(database, "datetime", Later)
-    assert "behind this machine's" in found()["clock"].text
+    assert found()["clock"].status == "ok"
+    assert clock.warning(context.engine) is None
+    monkeypatch.setattr(clock, "datetime", Later)
+    check = found()["clock"]
+    assert check.status == "warn"
+    assert re.fullmatch(
+        r"the database's clock is 3,(599|600)\.\d s behind this machine's", check.text
+    )
+    assert str(clock.warning(context.engine)).endswith(
+        " s behind this machine's: times in pages and logs are wrong. Synchronize both with NTP."
+    )
 
 
 def test_a_home_that_everybody_can_read(context: Context) -> None:
