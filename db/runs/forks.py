@@ -28,6 +28,7 @@ def fork(
     config: dict[str, Any],
     checkpoint: dict[str, Any],
     machine: str | None,
+    owner: str = "",
 ) -> Run:
     """Queue the run `run_id`, which has the epochs of `parent_id` until the `checkpoint` (step,
     attempt, epoch, digest, size) that lies on `machine`. Raises UnknownRun."""
@@ -40,6 +41,7 @@ def fork(
             config=config,
             preset=parent.preset,
             parent_id=parent.id,
+            owner=owner,
             number=next_number(session),
             examples=parent.examples,
             steps_per_epoch=parent.steps_per_epoch,

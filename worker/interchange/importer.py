@@ -99,9 +99,9 @@ def _check(content: Content, path: Path) -> Checked:
     _agree(document, epochs, path)
     common = document.model_dump(
         include={
-            "id", "status", "note", "created_at", "queued_at", "started_at", "ended_at",
-            "attempt", "error", "examples", "steps_per_epoch", "g_parameters", "d_parameters",
-            "epoch", "step", "images_per_second", "external", "reports",
+            "id", "status", "note", "owner", "priority", "created_at", "queued_at", "started_at",
+            "ended_at", "attempt", "error", "examples", "steps_per_epoch", "g_parameters",
+            "d_parameters", "epoch", "step", "images_per_second", "external", "reports",
         }
     )  # fmt: skip
     hardware = document.hardware.model_dump(exclude_unset=True) if document.hardware else None

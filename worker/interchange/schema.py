@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from ganboard.db.models import ENDED
+from ganboard.db.placement.backlog import PRIORITIES
 from ganboard.gan.events import REAL_IMAGES
 from ganboard.gan.quality.declared import METRICS
 from ganboard.gan.settings.validation import Validation
@@ -160,6 +161,8 @@ class RunDocument(_Part):
     config: Map
     preset: Annotated[str, Field(max_length=40)] = ""
     note: Word | None = None
+    owner: Short = ""  # as where it was exported
+    priority: Annotated[int, Field(ge=PRIORITIES[0], le=PRIORITIES[1])] = 0
     created_at: Instant
     queued_at: Instant
     started_at: Instant | None = None

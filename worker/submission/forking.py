@@ -113,6 +113,7 @@ def fork(
             config=config.model_dump(mode="json"),
             checkpoint={**vars(saved), "attempt": checkpoints.ATTEMPT},
             machine=machine.recorded(context.settings),
+            owner=context.user,
         )
     except BaseException:
         shutil.rmtree(target, ignore_errors=True)  # no row leads to it

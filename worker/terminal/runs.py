@@ -159,6 +159,8 @@ def _facts(
     )
     phase = f" ({_phase(context, run)})" if run.phase else ""
     yield "status", status_text(run).append(phase).append(f", attempt {run.attempt}", style="dim")
+    owner = f", owner {clean(run.owner)}" if run.owner else ""
+    yield "queue", Text(f"priority {run.priority}{owner}", overflow="fold")
     if run.error:
         yield "error", Text(clean(run.error), style="red")
     yield (

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
+from ganboard.db.engine import writing
 from ganboard.db.models import Run
 from ganboard.db.runs import queries
 from ganboard.worker.context import Context
@@ -55,6 +57,21 @@ def test_show_for_people(make_run: MakeRun, context: Context) -> None:
     ):
         assert part in text
     assert "latest 10 of 12 epochs" in text
+
+
+def test_show_has_the_place_in_the_queue(make_run: MakeRun, context: Context) -> None:
+    run = make_run()
+    text = ganboard("show", run.id).stdout
+    assert "priority 0" in text
+    assert "owner" not in text
+    with writing(context.engine) as session:
+        session.execute(update(Run).values(priority=-7, owner="\x1b[1manna@example.org"))
+    text = ganboard("show", run.id).stdout
+    assert "priority -7, owner " in text
+    assert "anna@example.org" in text
+    assert "\x1b" not in text
+    shown = document("show", run.id)
+    assert (shown["priority"], shown["owner"]) == (-7, "\x1b[1manna@example.org")
 
 
 def test_show_a_failed_run_says_why(make_run: MakeRun) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import update
 
 from ganboard.db.curves import series
+from ganboard.db.engine import writing
 from ganboard.db.errors import NotAllowed
 from ganboard.db.models import Run
 from ganboard.db.runs import commands, queries, reports
@@ -27,7 +31,7 @@ from ganboard.worker.submission import submit
 from tests.cli import document, ganboard, refused
 from tests.factories import FACTS
 from tests.ui import rehearsed
-from tests.unit.worker.interchange.exports import edited, exported
+from tests.unit.worker.interchange.exports import edited, exported, rewritten
 
 MakeRun = Callable[..., Run]
 OWN = (
@@ -61,6 +65,45 @@ def test_rehearsals_come_along_and_do_not_replace_what_is_here(
     assert brought["step_seconds"] == sent["step_seconds"]
     assert rehearsal.by_part(brought) == rehearsal.by_part(sent)
     assert summary.line(brought) == summary.line(sent)
+
+
+@pytest.mark.parametrize(("owner", "priority"), [("anna@example.org", 5), ("", 0)])
+def test_owner_and_priority_come_along_and_none_is_invented(
+    context: Context, run: Run, there: Context, tmp_path: Path, owner: str, priority: int
+) -> None:
+    with writing(context.engine) as session:
+        session.execute(update(Run).values(priority=priority, owner=owner))
+    export(context, queries.find_run(context.engine, run.id), tmp_path / "bundle")
+    found = importer.read_in(replace(there, user="bert"), tmp_path / "bundle")
+    assert (found.owner, found.priority) == (owner, priority)
+
+
+def test_exports_from_before_have_neither(
+    context: Context, run: Run, there: Context, tmp_path: Path
+) -> None:
+    folder = tmp_path / "bundle"
+    export(context, run, folder)
+    former = {k: v for k, v in exported(folder).items() if k not in ("owner", "priority")}
+    rewritten(folder, "run.json", json.dumps(former).encode())
+    found = importer.read_in(there, folder)
+    assert (found.owner, found.priority) == ("", 0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"priority": 101}, "priority.*less than or equal to 100"),
+        ({"priority": -101}, "priority.*greater than or equal to -100"),
+        ({"owner": "a" * 201}, "owner.*at most 200"),
+    ],
+)
+def test_an_impossible_owner_or_priority_is_refused(
+    context: Context, run: Run, there: Context, tmp_path: Path, wrong: dict[str, Any], says: str
+) -> None:
+    export(context, run, tmp_path / "bundle")
+    edited(tmp_path / "bundle", **wrong)
+    with pytest.raises(BadBundle, match=says):
+        importer.read_in(there, tmp_path / "bundle")
 
 
 @pytest.mark.parametrize(

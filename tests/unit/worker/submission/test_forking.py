@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,7 +43,8 @@ def test_a_fork_without_changes_repeats_the_run_and_with_changes_leaves_it(
 ) -> None:
     parent = trained(context)
     first, *_ = forking.steps(context, parent.id)
-    same = forking.fork(context, parent.id, {}, step=first)
+    same = forking.fork(replace(context, user="anna"), parent.id, {}, step=first)
+    assert same.owner == "anna"
     assert (same.status, same.epoch, same.step) == ("queued", 1, first)
     assert [one.epoch for one in queries.epochs(context.engine, same.id)] == [1]
     assert queries.grid_epochs(context.engine, same.id) == [0, 1]
