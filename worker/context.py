@@ -74,7 +74,7 @@ def open_context(
     cut_short = (settings.state / "restore.json").exists()
     if not create and not cut_short:
         settings.require_database()
-    if create or settings.state.is_dir():
+    if create or settings.state.is_dir() or settings.store:  # what is fetched lies in HOME
         settings.prepare_home()
     if cut_short:
         from ganboard.worker.atomic_swap import recover

@@ -20,7 +20,6 @@ from ganboard.db.settings import Settings
 from ganboard.gan import files
 from ganboard.gan.checkpoint import reader, snapshots
 from ganboard.gan.checkpoint.reader import MANIFEST, STATE
-from ganboard.worker.artifacts import run_logs
 from ganboard.worker.artifacts.store import Store, StoreError, open_store, run_key
 from ganboard.worker.context import Context
 
@@ -99,6 +98,8 @@ def _expected(folder: Path, listed: Checkpoint) -> int:
 
 def _upload_files(context: Context, store: Store, run: Run) -> None:
     """The snapshots that are new, and the log as it is now."""
+    from ganboard.worker.artifacts import run_logs
+
     folder = context.settings.run_dir(run.id) / snapshots.FOLDER
     stored = artifacts.of_run(context.engine, run.id)
     for epoch in snapshots.epochs(folder):

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ganboard.db.models import Checkpoint, Epoch, Event, Quality, Run
+from ganboard.db.placement import artifacts
 from ganboard.db.runs import queries
 from ganboard.gan.config import config_class
 from ganboard.gan.events import FACTS, UNLISTED
@@ -38,6 +39,7 @@ STATUS_STYLES = {
 }
 NEWEST_EPOCHS = 10
 NEWEST_EVENTS = 5
+IN_STORE = "in the artifact store; the page of the run and `ganboard export` fetch it"
 PARTS = {
     "compute_seconds": "computing",
     "reduce_seconds": "all-reduce",
@@ -204,7 +206,9 @@ def _facts(
         "checkpoints",
         Text(str(context.settings.run_dir(run.id) / "checkpoints"), overflow="fold"),
     )
-    yield "log", Text(str(context.settings.log_path(run.id)), overflow="fold")
+    log = context.settings.log_path(run.id)
+    stored = not log.exists() and artifacts.logs(context.engine, run.id)
+    yield "log", Text(IN_STORE if stored else str(log), overflow="fold")
 
 
 def _phase(context: Context, run: Run) -> str:

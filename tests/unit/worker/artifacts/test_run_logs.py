@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +11,11 @@ import pytest
 
 from ganboard.db.models import Run
 from ganboard.db.placement import artifacts
-from ganboard.db.runs import commands
+from ganboard.db.runs import checkpoint_reports, commands
+from ganboard.worker import placement
 from ganboard.worker.artifacts import run_logs
 from ganboard.worker.artifacts.store import Store, StoreError, open_store
-from ganboard.worker.context import Context
+from ganboard.worker.context import Context, open_context
 from ganboard.worker.interchange import export
 from ganboard.worker.process import machine
 from tests.stores import names
@@ -81,6 +83,29 @@ def test_the_machine_that_wrote_last_comes_first(
     )
     logged(here, run, "third\n")  # the run came back
     assert list(read(here, run)) == [name(here), name(other)]
+
+
+def test_a_log_that_is_nowhere_is_said_to_be_on_its_machine(
+    here: Context, other: Context, make_run: MakeRun
+) -> None:
+    run = make_run(status="running")
+    assert placement.log_absence(other, run) is None  # nothing is known
+    checkpoint_reports.add_checkpoint(
+        here.engine, run_id=run.id, attempt=1, step=12, epoch=3, digest="d", size=5, keep=1,
+        machine=name(here),
+    )  # fmt: skip
+    assert placement.log_absence(here, run) is None
+    assert placement.log_absence(other, run) == (
+        f"The log of run {run.id} is on machine {name(here)}. Read it there."
+    )
+
+
+def test_a_home_that_only_reads_is_closed_to_others(here: Context, tmp_path: Path) -> None:
+    settings = here.settings.model_copy(
+        update={"home": tmp_path / "reader", "database_url": here.settings.database}
+    )
+    opened = open_context(settings, create=False)
+    assert stat.S_IMODE(opened.settings.state.stat().st_mode) == 0o700
 
 
 def test_what_a_log_has_grown_since_it_was_listed_is_left_out(

@@ -9,8 +9,9 @@ import pytest
 from sqlalchemy import update
 
 from ganboard.db.engine import writing
-from ganboard.db.models import Run
-from ganboard.db.runs import queries
+from ganboard.db.models import Artifact, Run
+from ganboard.db.placement import artifacts
+from ganboard.db.runs import checkpoint_reports, queries
 from ganboard.worker.context import Context
 from tests.attempt import claimed, finish_epoch
 from tests.cli import document, ganboard, refused
@@ -72,6 +73,29 @@ def test_show_has_the_place_in_the_queue(make_run: MakeRun, context: Context) ->
     assert "\x1b" not in text
     shown = document("show", run.id)
     assert (shown["priority"], shown["owner"]) == (-7, "\x1b[1manna@example.org")
+
+
+def test_show_says_that_the_log_is_in_the_store(make_run: MakeRun, context: Context) -> None:
+    run = make_run()
+    log = Artifact(run_id=run.id, name=artifacts.log_name("box-1"), digest="d", size=5)
+    artifacts.add(context.engine, log)
+    assert "in the artifact store; the page of the run" in ganboard("show", run.id).stdout
+
+
+def test_an_export_without_the_log_says_where_that_is(
+    make_run: MakeRun, context: Context, tmp_path: Path
+) -> None:
+    run = make_run(status="running")
+    checkpoint_reports.add_checkpoint(
+        context.engine, run_id=run.id, attempt=1, step=12, epoch=3, digest="d", size=5, keep=1,
+        machine="box-1",
+    )  # fmt: skip
+    said = f"The log of run {run.id} is on machine box-1. Read it there.\n"
+    assert ganboard("export", run.id, str(tmp_path / "first")).stdout.endswith(said)
+    log = context.settings.log_path(run.id)
+    log.parent.mkdir(parents=True)
+    log.write_text("a line\n")
+    assert said not in ganboard("export", run.id, str(tmp_path / "second")).stdout
 
 
 def test_show_a_failed_run_says_why(make_run: MakeRun) -> None:
