@@ -13,7 +13,7 @@ from ganboard.db.models import Run
 from ganboard.db.placement import artifacts
 from ganboard.db.runs import checkpoint_reports, commands
 from ganboard.worker import placement
-from ganboard.worker.artifacts import run_logs
+from ganboard.worker.artifacts import run_logs, uploader
 from ganboard.worker.artifacts.store import Store, StoreError, open_store
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.interchange import export
@@ -143,6 +143,24 @@ def test_a_log_is_stored_once_it_stands_still(
     assert stored_after(100) == 5
     logged(here, run, "9")  # it goes on growing
     assert [stored_after(seconds) for seconds in (9, 9, 2)] == [5, 5, 9]
+
+
+def test_the_uploader_stores_logs_too(
+    here: Context, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run()
+    logged(here, run, "a line\n")
+    monkeypatch.setattr(run_logs, "QUIET_SECONDS", 0.0)
+    pauses = iter((None, KeyboardInterrupt))
+
+    def sleep(seconds: float) -> None:
+        if (end := next(pauses)) is not None:
+            raise end
+
+    monkeypatch.setattr(uploader.time, "sleep", sleep)  # type: ignore[attr-defined]
+    with pytest.raises(KeyboardInterrupt):
+        uploader._work(here, kept(here))
+    assert list(artifacts.logs(here.engine, run.id)) == [name(here)]
 
 
 def test_only_plain_logs_of_runs_that_exist_are_stored(
