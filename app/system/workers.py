@@ -129,7 +129,7 @@ def _heartbeat(seen: heartbeats.WorkerState) -> dict[str, str]:
 def show_background(context: Context) -> None:
     """The processes beside the workers; a kind without any says whether one is needed."""
     st.header("Background processes", anchor=False)
-    rows = [row for one in background.SERVICES for row in _background(context, one)]
+    rows = [row for one in background.services(context.engine) for row in _background(context, one)]
     st.dataframe(
         pd.DataFrame(rows),
         hide_index=True,
@@ -145,7 +145,7 @@ def show_background(context: Context) -> None:
 
 
 def _background(context: Context, service: Service) -> list[dict[str, Any]]:
-    kind = {"Service": service.name.capitalize(), "Does": service.does}
+    kind = {"Service": service.name[:1].upper() + service.name[1:], "Does": service.does}
     found = service.seen(context.engine)
     if not found:
         state = "Not running" if service.needed(context.engine) else "Not needed"

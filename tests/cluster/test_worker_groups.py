@@ -13,7 +13,7 @@ import pytest
 
 from ganboard.db import heartbeats
 from ganboard.db.models import ENDED, Member, Run
-from ganboard.db.placement import groups
+from ganboard.db.placement import artifacts, groups
 from ganboard.db.settings import Settings
 from ganboard.gan.presets import load
 from ganboard.worker.context import Context, open_context
@@ -56,7 +56,14 @@ class Cluster:
         return stored(self.context, run)
 
     def under_way(self, run: Run) -> Sequence[Member]:
-        wait_until(lambda: self.stored(run).epoch >= 2, seconds=300, what="epoch 2")
+        wait_until(
+            lambda: (
+                self.stored(run).epoch >= 2
+                and artifacts.newest(self.context.engine, run.id) is not None
+            ),
+            seconds=300,
+            what="epoch 2 and a stored checkpoint",
+        )
         return groups.members(self.context.engine, run.id)
 
     def machine(self, member: Member) -> Machine:

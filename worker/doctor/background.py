@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from sqlalchemy import Engine
 
@@ -12,6 +13,7 @@ from ganboard.db import heartbeats
 from ganboard.db.alerts import channels
 from ganboard.db.claims import records
 from ganboard.db.heartbeats import WorkerState
+from ganboard.db.placement import jobs
 from ganboard.db.searches import searches
 from ganboard.worker import formatting
 from ganboard.worker.doctor.check import Check
@@ -66,12 +68,29 @@ CLAIMS = Service(
     "open claims get no runs and no verdict",
     "no claim is open",
 )
-SERVICES = (INFERENCE, ALERTS, SEARCHES, CLAIMS)
+SCHEDULERS = tuple(
+    Service(
+        title,
+        "submits runs as jobs, and follows them",
+        partial(heartbeats.drivers, scheduler=name),
+        partial(jobs.any_wanted, scheduler=name),
+        f"ganboard schedule {name}",
+        f"runs with placement={name} wait",
+        "no run wants it",
+    )
+    for name, title in (("slurm", "SLURM"), ("kubernetes", "Kubernetes"))
+)
+
+
+def services(engine: Engine) -> list[Service]:
+    """Those that an installation has; schedulers only where a run wants one."""
+    wanted = [one for one in SCHEDULERS if one.needed(engine) or one.seen(engine)]
+    return [INFERENCE, ALERTS, SEARCHES, CLAIMS, *wanted]
 
 
 def checks(engine: Engine) -> Iterator[Check]:
     """Whether each is alive, where it is needed."""
-    for service in SERVICES:
+    for service in services(engine):
         yield _check(engine, service)
 
 

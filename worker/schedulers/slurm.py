@@ -19,9 +19,10 @@ from ganboard.worker.schedulers.scheduler import JobState, SchedulerAway, Schedu
 COMMAND_SECONDS = 60.0
 # before the time limit: rank 0 saves a checkpoint, and a new job goes on
 WARNING_SECONDS = 90
+_PREFIX = re.compile(r"^[a-z]+: (error: |fatal: )?")
 _AWAY = re.compile(
     r"unable to contact|socket timed out|connection refused|zero bytes|temporarily|"
-    r"communication connection failure|unexpected message",
+    r"communication connection failure|unexpected message|configuration source",
     re.IGNORECASE,
 )
 # slurm.schedmd.com/squeue.html, "Job state codes": those of jobs that have ended
@@ -117,5 +118,6 @@ def _run(command: list[str], text: str = "", environment: Mapping[str, str] | No
         raise SchedulerAway(f"{command[0]} cannot be started: {error.strerror}") from None
     if done.returncode == 0:
         return done.stdout
-    said = " ".join(done.stderr.split()) or f"{command[0]} ended with exit code {done.returncode}"
+    lines = [_PREFIX.sub("", line).strip() for line in done.stderr.splitlines()]
+    said = "; ".join(filter(None, lines)) or f"{command[0]} ended with exit code {done.returncode}"
     raise (SchedulerAway if _AWAY.search(said) else SchedulerRefused)(said[:500])
