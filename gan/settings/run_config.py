@@ -53,6 +53,7 @@ class RunConfig(Settings):
     def _fits_together(self) -> RunConfig:
         self._check_data()
         self._check_batch()
+        self._check_local_steps()
         self._check_schedule()
         self._check_place()
         self._check_own()
@@ -105,6 +106,27 @@ class RunConfig(Settings):
             raise problem(
                 f"batch_size={self.batch_size} does not divide among {names}: "
                 f"use a multiple of {parts}, such as {lower or parts} or {lower + parts}."
+            )
+
+    def _check_local_steps(self) -> None:
+        """Rules of local SGD, whose processes differ between two averages."""
+        if self.average_every == 1:
+            return
+        wanted = {
+            "strategy": ("multi_worker", self.strategy),
+            "loop": ("custom", self.loop),
+            "sync_batch_norm": (False, self.sync_batch_norm),
+        }
+        for name, (needed, found) in wanted.items():
+            if found != needed:
+                raise problem(
+                    f"average_every={self.average_every} needs {name}={str(needed).lower()} (now"
+                    f" {str(found).lower()}): set that, or average_every=1."
+                )
+        if self.precision == "mixed_float16":
+            raise problem(
+                f"average_every={self.average_every} does not work with precision=mixed_float16,"
+                " whose loss scale would differ between processes: use mixed_bfloat16."
             )
 
     def _check_schedule(self) -> None:

@@ -146,6 +146,11 @@ class Settings(BaseModel):
         "Machines that share the processes of strategy=multi_worker equally; they start together"
         " or not at all",
         unit="machines", affects="records", ge=1, le=1024)
+    average_every: int = setting(1, "Acceleration",
+        "Steps between averages of the weights over all processes (local SGD, Stich 2019); 1 sums"
+        " gradients in every step instead",
+        unit="steps", label="Average weights every", when=("strategy", "multi_worker"), speed=True,
+        ge=1, le=1000)
     on_lost_host: Literal["wait", "shrink"] = setting("wait", "Acceleration",
         "When machines are lost and none replaces them: wait, or go on with fewer replicas and the"
         " same global batch, where it divides",

@@ -57,6 +57,10 @@ class Networks:
         for name, variable in self._variables():
             variable.assign(arrays[name])
 
+    def variables(self) -> list[keras.Variable]:
+        """All that a checkpoint must hold, in the order of `arrays`."""
+        return [variable for _, variable in self._variables()]
+
     def _variables(self) -> Iterator[tuple[str, keras.Variable]]:
         parts = ((part, getattr(self, part)) for part in self.__dataclass_fields__)
         return (

@@ -144,11 +144,15 @@ class Replica:
         computed = now(gradients)
 
         with tf.name_scope("exchange"):
-            kept, own = self._own_statistics(found)
-            together = collectives.sum_over_replicas([*gradients, *own])
-            reduced, means = together[: len(gradients)], together[len(gradients) :]
-            for variable, mean in zip(kept, means, strict=True):
-                put(variable, mean)
+            if config.average_every > 1:
+                # the share of this replica as if it were all: the others train their own weights
+                reduced = [self.replicas * gradient for gradient in gradients]
+            else:
+                kept, own = self._own_statistics(found)
+                together = collectives.sum_over_replicas([*gradients, *own])
+                reduced, means = together[: len(gradients)], together[len(gradients) :]
+                for variable, mean in zip(kept, means, strict=True):
+                    put(variable, mean)
         summed = now(reduced)
         with tf.name_scope("update"):
             updated, state = apply_gradients(config, nets, phase, reduced, rates)

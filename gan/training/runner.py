@@ -77,7 +77,7 @@ class CustomLoop:
     ) -> Iterator[Report]:
         done = 0
         while done < len(rates):
-            count = self._agree(min(self._steps_per_call.count, len(rates) - done))
+            count = self._agree(min(self._count(), len(rates) - done))
             due = rates[done : done + count]
             began = time.monotonic()
             metrics = self._stepper.run(order, first + done, global_step + done, count, due)
@@ -85,3 +85,9 @@ class CustomLoop:
             self._steps_per_call.update(seconds, count)
             done += count
             yield Report(metrics, seconds)
+
+    def _count(self) -> int:
+        """Steps of the next call: after it all processes must be equal, so that checkpoints and
+        stops need no other place."""
+        every = self._stepper.config.average_every
+        return every if every > 1 else self._steps_per_call.count

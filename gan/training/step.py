@@ -74,7 +74,7 @@ class Stepper:
         rates: Losses | None = None,
     ) -> StepMetrics:
         """Take `count` steps on consecutive batches of `order`, from batch `first`; `global_step`
-        numbers the first of them.
+        numbers the first of them. With average_every > 1 the processes are equal again afterwards.
 
         `rates` [count, 2] are the learning rates of G and D, by default those of the configuration.
         `count` = 0 only traces and optimises the graph.
@@ -86,7 +86,20 @@ class Stepper:
         with self.reading(order, first):
             rows = self._run(*self._arguments(order, first, global_step, count, rates))
             summed = collectives.sum_over_workers(self.strategy, rows).numpy()
+        if self.config.average_every > 1 and count:
+            self._average()
         return self.unpack(summed)
+
+    def _average(self) -> None:
+        """Give all processes the mean of what they have trained apart: weights, moments of the
+        optimizers, moving statistics (local SGD: Stich, "Local SGD converges fast and communicates
+        little", 2019, algorithm 1)."""
+        variables = [v for v in self.nets.variables() if v.dtype == "float32"]
+        flat = tf.concat([tf.reshape(v.value, [-1]) for v in variables], 0)
+        mean = collectives.sum_over_workers(self.strategy, flat) / self.replicas
+        sizes = [v.value.shape.num_elements() for v in variables]
+        for variable, part in zip(variables, tf.split(mean, sizes), strict=True):
+            variable.assign(tf.reshape(part, variable.shape))
 
     @contextmanager
     def reading(self, order: np.ndarray[Any, Any], first: int) -> Iterator[None]:

@@ -77,6 +77,12 @@ class Machine:
     def environment(self) -> dict[str, str]:
         return environment({**self.variables, "GANBOARD_HOME": str(self.home)})
 
+    def kill(self) -> None:
+        """As when the host loses power."""
+        self.host.kill()
+        if self.worker is not None:
+            self.worker.wait(10)
+
     def end(self) -> None:
         """As its service manager does."""
         if self.worker is not None and self.worker.poll() is None:

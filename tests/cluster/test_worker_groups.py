@@ -115,7 +115,7 @@ def test_a_host_that_is_lost_costs_no_step(cluster: Cluster, fault: str, who: st
     lost = cluster.machine(members[0 if who == "leader" else 1])
     began = time.monotonic()
     if fault == "kill":
-        lost.host.kill()
+        lost.kill()
     elif fault == "cut":
         lost.host.cut()
     else:

@@ -72,16 +72,17 @@ def losses(run: dict[str, Any]) -> list[tuple[int, str, str]]:
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("more", [(), ("average_every=3", "sync_batch_norm=false")])
 def test_a_group_that_lost_a_process_resumes_together_with_the_same_losses_to_the_bit(
-    context: Context,
+    context: Context, more: tuple[str, ...]
 ) -> None:
-    with training() as process:
+    with training(*more) as process:
         undisturbed = outcome(process, 0)
     assert undisturbed["status"] == "finished"
     assert [epoch for epoch, _, _ in losses(undisturbed)] == [1, 2, 3, 4]
     assert undisturbed["attempt"] == 1
 
-    with training("epochs=4") as process:
+    with training("epochs=4", *more) as process:
         wait_until(
             lambda: queries.count_runs(context.engine) == 2 and under_way(context),
             seconds=200,

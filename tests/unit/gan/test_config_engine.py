@@ -28,6 +28,11 @@ from ganboard.gan.config import ConfigError, parse
             {"strategy": "multi_worker", "replicas": 3, "hosts": 2, "batch_size": 66},
             ("hosts=2", "replicas=2 or a multiple", "replicas=3"),
         ),
+        ({"average_every": 4}, ("average_every=4", "strategy=multi_worker", "now auto")),
+        (
+            {"average_every": 4, "strategy": "multi_worker", "replicas": 2, "batch_size": 64},
+            ("average_every=4", "sync_batch_norm=false"),
+        ),
         ({"hosts": 3}, ("hosts=3", "strategy=multi_worker", "strategy=auto, replicas=1")),
         (
             {"strategy": "multi_worker", "replicas": 3, "hosts": 3, "batch_size": 64},
