@@ -52,7 +52,7 @@ crash: install-dev ## the whole crash suite, 200 random kills, and the mutants t
 	$(BIN)/python -m tests.crash.mutants
 
 cluster-test: install-dev ## several hosts as network namespaces, and a real SLURM over them (as root; Debian: iproute2 slurm-wlm munge)
-	GANBOARD_TESTS=all $(BIN)/pytest tests/cluster --timeout 3600 $(ARGS)
+	GANBOARD_TESTS=all GANBOARD_CRASH=full $(BIN)/pytest tests/cluster --timeout 3600 $(ARGS)
 
 soak: install-dev ## random faults against a small fleet, then the universal checker (MINUTES=120)
 	$(BIN)/python -m tests.crash.soak $(MINUTES)

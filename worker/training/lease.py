@@ -38,6 +38,7 @@ class Lease(threading.Thread):
         super().__init__(name="lease", daemon=True)
         self._engine, self._run_id, self._attempt = engine, run_id, attempt
         self._released = threading.Event()
+        self._wake = threading.Event()
         self._sampler = Sampler(run_id, attempt)
         self._usage = Usage(run_id, attempt)
         self._renewal = STARTING
@@ -71,18 +72,21 @@ class Lease(threading.Thread):
                 if not away:
                     logging.warning("Lease not renewed: %s", error)
                 away = True
-            self._released.wait(self._renewal.every)
+            self._wake.wait(self._renewal.every)
+            self._wake.clear()
 
     def take_over(self, event: Event) -> None:
         """A sink that starts renewing with the first event after TensorFlow is loaded; see
         worker/training/start.py."""
         if event == Phase("training"):
             self._renewal = TRAINING
+            self._wake.set()  # the long lease of the start would hide a death for a minute
         if self.ident is None and event != Phase("importing"):
             self.start()
 
     def release(self) -> None:
         """Stop renewing; the caller ends the attempt in the database."""
         self._released.set()
+        self._wake.set()
         if self.ident is not None:
             self.join()

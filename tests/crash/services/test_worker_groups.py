@@ -15,7 +15,8 @@ from ganboard.gan.presets import load
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.process import machine
 from ganboard.worker.submission.submit import submit
-from tests.crash.conftest import SMALL, hexes
+from tests.cluster.network import reason
+from tests.crash.conftest import FULL, SMALL, hexes
 from tests.crash.services.machines import Machine, machines, stored, texts
 from tests.crash.services.postgres import binaries, postgres
 from tests.polling import wait_until
@@ -26,6 +27,9 @@ pytestmark = [
     pytest.mark.thorough,
     pytest.mark.timeout(1200),
     pytest.mark.skipif(binaries() is None, reason="PostgreSQL's programs are not installed"),
+    pytest.mark.skipif(
+        reason() is None and not FULL, reason="tests/cluster does this with real networks"
+    ),
 ]
 
 TOGETHER = {**SMALL, "strategy": "multi_worker", "replicas": 2, "hosts": 2}
