@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
+from importlib.metadata import version
 from typing import Any
 
 from redis.exceptions import RedisError
@@ -39,7 +40,10 @@ class Choice:
     def devices(self) -> dict[str, Any] | None:
         """What this machine has; None until the probe has ended."""
         if self._devices is None and self._probe is not None:
-            self._devices = self._probe.result()
+            if (found := self._probe.result()) is not None:
+                # machines train together only if they have the same
+                known = {**found.get("versions", {}), "ganboard": version("ganboard")}
+                self._devices = {**found, "versions": known}
         return self._devices
 
     def run(self, **which: Any) -> Run | None:

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 
 from ganboard.db import heartbeats
 from ganboard.db.heartbeats import WorkerState
@@ -152,7 +153,7 @@ def _beat(context: Context, task: Task) -> None:
         host=socket.gethostname(),
         pid=os.getpid(),
         run_id=None,
-        devices={"versions": versions()},
+        devices={"versions": {**versions(), "ganboard": version("ganboard")}},
         machine=machine.name(context.settings),
         boot=machine.boot(),
         address=own_address(context.settings),
