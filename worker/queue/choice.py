@@ -39,11 +39,11 @@ class Choice:
 
     def devices(self) -> dict[str, Any] | None:
         """What this machine has; None until the probe has ended."""
-        if self._devices is None and self._probe is not None:
-            if (found := self._probe.result()) is not None:
-                # machines train together only if they have the same
-                known = {**found.get("versions", {}), "ganboard": version("ganboard")}
-                self._devices = {**found, "versions": known}
+        found = self._probe.result() if self._probe and self._devices is None else None
+        if found is not None:
+            # machines train together only if they have the same
+            known = {**found.get("versions", {}), "ganboard": version("ganboard")}
+            self._devices = {**found, "versions": known}
         return self._devices
 
     def run(self, **which: Any) -> Run | None:
