@@ -154,7 +154,7 @@ class Settings(BaseModel):
     on_lost_host: Literal["wait", "shrink"] = setting("wait", "Acceleration",
         "When machines are lost and none replaces them: wait, or go on with fewer replicas and the"
         " same global batch, where it divides",
-        unless=("hosts", 1), affects="records")
+        label="When a machine is lost", unless=("hosts", 1), affects="records")
     placement: Literal["workers", "slurm", "kubernetes"] = setting("workers", "Acceleration",
         "Who starts the run: ganboard's workers, or the scheduler of a cluster",
         label="Started by", affects="records")
