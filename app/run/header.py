@@ -14,7 +14,7 @@ from ganboard.app.run import buttons, origin, script
 from ganboard.app.run.status import activity, alert, is_silent, progress
 from ganboard.app.theme import style
 from ganboard.db import heartbeats
-from ganboard.db.models import WAITING, Run
+from ganboard.db.models import WAITING, WORKERS, Run
 from ganboard.db.placement import backlog
 from ganboard.db.runs import queries, runtime_estimation
 from ganboard.worker import formatting
@@ -135,7 +135,7 @@ def _lines(
     doing = activity(run, ahead=ahead, workers=workers, now=now, awaited=awaited)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="run_lines"):
         st.markdown(doing, width="content")
-        stuck = (waiting and not workers) or is_silent(run, now)
+        stuck = (waiting and not workers and run.placement == WORKERS) or is_silent(run, now)
         _alert(run, said, troubles=troubles, stuck=stuck)
         st.caption(
             _origin(run, (now - run.created_at).total_seconds()),

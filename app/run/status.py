@@ -10,7 +10,7 @@ from datetime import datetime
 import streamlit as st
 
 from ganboard.app.run import script
-from ganboard.db.models import ACTIVE, WAITING, Event, Run
+from ganboard.db.models import ACTIVE, WAITING, WORKERS, Event, Run
 from ganboard.db.runs import holders, runtime_estimation
 from ganboard.worker import formatting
 from ganboard.worker.training import start
@@ -54,12 +54,12 @@ def activity(
     """One sentence, as Markdown without anything that a person typed, on what a run is doing.
 
     `ahead` is the number of waiting runs before it, `workers` that of live workers, `now` the
-    database's time, `awaited` the machine that a waiting run is left to.
+    database's time, `awaited` what keeps a waiting run from a free worker.
     """
     if run.external:
         return script.activity(run, now)
     if run.status in WAITING:
-        if awaited is not None and workers:
+        if awaited is not None and (workers or run.placement != WORKERS):
             left = (
                 ""
                 if awaited.seconds_left is None

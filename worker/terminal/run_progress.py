@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from ganboard.db import heartbeats
 from ganboard.db.errors import UnknownRun
-from ganboard.db.models import ENDED, WAITING, Run
+from ganboard.db.models import ENDED, WAITING, WORKERS, Run
 from ganboard.db.placement import backlog
 from ganboard.db.runs import queries, runtime_estimation
 from ganboard.gan.config import RunConfig
@@ -107,7 +107,8 @@ def why_waiting(context: Context, run: Run) -> str:
     """One sentence on what a waiting run waits for; empty for any other."""
     if run.status not in WAITING:
         return ""
-    if not any(state.alive for state in heartbeats.workers(context.engine)):
+    alive = any(state.alive for state in heartbeats.workers(context.engine))
+    if run.placement == WORKERS and not alive:
         return (
             f"No worker is running. Run {run.id} is stored and will start with `ganboard up` or"
             " `ganboard worker`."

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from ganboard.app.run import status
 from ganboard.db.models import Run
 from ganboard.db.placement import jobs
 from ganboard.db.runs import commands, queries
 from ganboard.worker.context import Context
+from ganboard.worker.placement import waiting
 from ganboard.worker.schedulers import driver
 from ganboard.worker.schedulers.slurm import Slurm
+from ganboard.worker.terminal import run_progress
 
 Answer = Callable[..., None]
 CONFIG = {
@@ -126,3 +129,18 @@ def test_of_two_drivers_one_submits(context: Context, answer: Answer) -> None:
     run = waiting_run(context)
     assert jobs.reserve(context.engine, run, "slurm")
     assert not jobs.reserve(context.engine, run, "slurm")
+
+
+def test_a_waiting_run_says_who_submits_it_and_not_that_there_is_no_worker(
+    context: Context, answer: Answer
+) -> None:
+    run = waiting_run(context)
+    said = run_progress.why_waiting(context, run)
+    assert said.startswith("Nothing submits jobs to SLURM: start ganboard up, or ganboard schedule")
+    reason = waiting.reasons(context, [run])[run.id]
+    moment = queries.database_time(context.engine)
+    shown = status.activity(run, ahead=0, workers=0, now=moment, awaited=reason)
+    assert shown.startswith("Nothing submits jobs to SLURM")
+    answer("sbatch", "17")
+    driver.advance(context, Slurm())
+    assert run_progress.why_waiting(context, now(context, run)) == "SLURM job 17 is submitted."
