@@ -10,7 +10,17 @@ from sqlmodel import Session, col, func, select
 from ganboard.db.clock import now
 from ganboard.db.engine import reading, writing
 from ganboard.db.fence import locked, next_number, note
-from ganboard.db.models import Checkpoint, Epoch, Grid, Metric, Quality, Run, StepLosses, StepSeries
+from ganboard.db.models import (
+    WORKERS,
+    Checkpoint,
+    Epoch,
+    Grid,
+    Metric,
+    Quality,
+    Run,
+    StepLosses,
+    StepSeries,
+)
 from ganboard.db.runs.imports import IMPORTED
 
 FORKED = "forked_from"  # among a run's facts: the run and the step, in words
@@ -42,6 +52,7 @@ def fork(
             preset=parent.preset,
             parent_id=parent.id,
             owner=owner,
+            placement=config.get("placement", WORKERS),
             number=next_number(session),
             examples=parent.examples,
             steps_per_epoch=parent.steps_per_epoch,
