@@ -88,15 +88,14 @@ def test_a_slow_or_bad_link_changes_no_bit(fleet: Fleet, options: tuple[str, ...
     # 10 Mbit/s take 8 s for the 10 MB that a step of DCGAN exchanges
     small = {"model": "convgan", "width": 16}
     expected = fleet.undisturbed(2, **small)
-    run = fleet.submit(" ".join(options), **small)
-    members = fleet.under_way(run)
-    slow = fleet.machine(members[1]).host
-    slow.slow(*options)
+    for machine in fleet.machines:
+        machine.host.slow(*options)
     try:
-        disturbed = fleet.ended(run)
+        disturbed = fleet.ended(fleet.submit(" ".join(options), **small))
     finally:
-        slow.normal()
-    assert disturbed.attempt == 1, texts(fleet.context, run)
+        for machine in fleet.machines:
+            machine.host.normal()
+    assert disturbed.attempt == 1, texts(fleet.context, disturbed)
     assert fleet.losses(disturbed) == expected
 
 
