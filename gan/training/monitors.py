@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy.typing as npt
 from ganboard.gan.config import RunConfig
 from ganboard.gan.events import COLLAPSE, SLOW_REPLICA, Note, Quality
 from ganboard.gan.settings.adversarial import AdversarialConfig
+from ganboard.gan.training.alarm import Alarm
 from ganboard.gan.training.lr_schedules import scaling
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -80,9 +80,9 @@ class Monitors:
         self._window = max(WINDOW_STEPS, int(WINDOW_EPOCHS * steps_per_epoch))
         self._opinions = np.empty((2, 0))
         self._next_step = -1
-        self._wins, self._lost = _Alarm(), _Alarm()
-        self._alike, self._few = _Alarm(IN_A_ROW), _Alarm(IN_A_ROW)
-        self._slow = [_Alarm() for _ in range(config.replicas)]
+        self._wins, self._lost = Alarm(), Alarm()
+        self._alike, self._few = Alarm(IN_A_ROW), Alarm(IN_A_ROW)
+        self._slow = [Alarm() for _ in range(config.replicas)]
         # spread over data that may be sorted
         some = real[:: -(-len(real) // REAL_IMAGES)] / 127.5 - 1
         self._real = (
@@ -251,27 +251,6 @@ class Monitors:
                 f"{who} is no longer slow: {times}.",
             )
         return notes
-
-
-@dataclass
-class _Alarm:
-    """Warns when metrics are bad `patience` times in a row, and then not before they were good as
-    often."""
-
-    patience: int = 1
-    _bad: int = 0
-    _good: int = 0
-    _on: bool = False
-
-    def notes(self, bad: bool, good: bool, warning: str, relief: str) -> list[Note]:
-        self._bad, self._good = bad * (self._bad + 1), good * (self._good + 1)
-        if not self._on and self._bad >= self.patience:
-            self._on = True
-            return [Note("warning", warning)]
-        if self._on and self._good >= self.patience:
-            self._on = False
-            return [Note("info", relief)]
-        return []
 
 
 def _contrast_and_variety(images: Floats) -> tuple[float, float]:

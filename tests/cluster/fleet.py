@@ -92,9 +92,9 @@ def fleet(folder: Path, hosts: int) -> Iterator[Fleet]:
         }
         own = Settings(
             home=folder / "own",
-            database_url=both.variables["GANBOARD_DATABASE_URL"],
-            redis_url=both.variables["GANBOARD_REDIS_URL"],
-            redis_password=both.variables["GANBOARD_REDIS_PASSWORD"],
+            database_url=both.local["GANBOARD_DATABASE_URL"],
+            redis_url=both.local["GANBOARD_REDIS_URL"],
+            redis_password=both.local["GANBOARD_REDIS_PASSWORD"],
         )
         context = open_context(own)
         made = Fleet(context, both, machines(net, both, folder, **variables))

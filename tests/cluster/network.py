@@ -85,6 +85,10 @@ class Host:
     def kill(self) -> None:
         """End all processes at once, as when the host loses power: no packet says so."""
         self.cut()
+        self.end()
+
+    def end(self) -> None:
+        """Kill all processes."""
         while self.processes():
             self.signal(signal.SIGKILL)
             psutil.wait_procs(self.processes(), timeout=5)
@@ -112,10 +116,14 @@ class Host:
 
 @dataclass(frozen=True)
 class Network:
-    """Hosts, and the address at which they reach this process's own namespace."""
+    """Hosts, and one more on the bridge itself for what all of them use.
+
+    Nothing of it is in this process's own namespace: browsers notice each interface that comes and
+    goes there, and break off what they load.
+    """
 
     hosts: list[Host]
-    address: str
+    services: Host
     subnet: str
 
 
@@ -124,41 +132,39 @@ def network(count: int) -> Iterator[Network]:
     """So many hosts, removed with all that runs on them afterwards."""
     _remove_leftovers()
     own = f"{PREFIX}{os.getpid()}"
-    part = os.getpid() % 250
     with (
         tempfile.TemporaryDirectory(prefix="ganboard-hosts-") as folder,
         _namespace(f"{own}n") as bridge,
     ):
         _run("ip", "-n", bridge, "link", "add", "br0", "type", "bridge")
         _run("ip", "-n", bridge, "link", "set", "br0", "up")
-        address, subnet = f"10.231.{part}.254", f"10.231.{part}.0/24"
-        # the bridge is in a namespace of its own: elsewhere Docker's rules would silence it
-        _run("ip", "link", "add", own, "type", "veth", "peer", "name", "root", "netns", bridge)
-        _run("ip", "-n", bridge, "link", "set", "root", "master", "br0", "up")
-        _run("ip", "address", "add", f"{address}/24", "dev", own)
-        _run("ip", "link", "set", own, "up")
+        address, subnet = "10.231.7.254", "10.231.7.0/24"
+        _run("ip", "-n", bridge, "address", "add", f"{address}/24", "dev", "br0")
+        _run("ip", "-n", bridge, "link", "set", "lo", "up")
         hosts: list[Host] = []
         names = Path(folder, "hosts")
+        services = Host("services", bridge, address, "", bridge, names)
         try:
             for number in range(1, count + 1):
                 host = Host(
                     f"host{number}",
                     f"{own}h{number}",
-                    f"10.231.{part}.{10 + number}",
+                    f"10.231.7.{10 + number}",
                     f"host{number}",
                     bridge,
                     names,
                 )
                 _add(host)
                 hosts.append(host)
-            known = [("127.0.0.1", "localhost"), *((one.address, one.name) for one in hosts)]
+            everyone = [*hosts, services]
+            known = [("127.0.0.1", "localhost"), *((one.address, one.name) for one in everyone)]
             names.write_text("".join(f"{where} {name}\n" for where, name in known))
-            yield Network(hosts, address, subnet)
+            yield Network(hosts, services, subnet)
         finally:
             for host in hosts:
                 host.kill()
                 _run("ip", "netns", "del", host.namespace)
-            _run("ip", "link", "del", own)
+            services.end()
 
 
 def _add(host: Host) -> None:

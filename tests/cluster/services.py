@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,10 +13,9 @@ from pathlib import Path
 
 from ganboard.db.settings import Settings
 from ganboard.worker.process import redis_server
-from ganboard.worker.process.parent_death import environment_for_child
 from tests.cluster.network import Host, Network, environment
 from tests.crash.services.postgres import Server, postgres
-from tests.up import free_port
+from tests.polling import wait_until
 
 PASSWORD = "of the tests"
 WORKER = "ganboard.worker.queue.rq_worker"
@@ -24,28 +24,40 @@ WORKER = "ganboard.worker.queue.rq_worker"
 @dataclass(frozen=True)
 class Services:
     database: Server
-    variables: dict[str, str]  # with which ganboard reaches both
+    variables: dict[str, str]  # with which ganboard reaches both from a host
+    local: dict[str, str]  # and from this process
 
 
 @contextmanager
 def services(network: Network) -> Iterator[Services]:
-    """Both, on the address of the network outside of its hosts."""
-    port = free_port()
-    command = [redis_server.find_binary(), "--port", str(port), "--bind", network.address]
-    options = ["--requirepass", PASSWORD, "--save", "", "--appendonly", "no"]
+    """Both, on the bridge."""
+    own = network.services
+    inside = ("nsenter", f"--net=/run/netns/{own.namespace}")
     with (
-        postgres(network.address, network.subnet) as server,
-        subprocess.Popen(
-            [*command, *options], stdout=subprocess.DEVNULL, env=environment_for_child()
+        postgres(own.address, network.subnet, inside) as server,
+        tempfile.TemporaryDirectory(prefix="ganboard-redis-") as folder,
+        own.popen(
+            [
+                redis_server.find_binary(),
+                *("--port", "6379", "--bind", own.address, "--unixsocket", f"{folder}/socket"),
+                *("--requirepass", PASSWORD, "--save", "", "--appendonly", "no"),
+            ],
+            stdout=subprocess.DEVNULL,
         ) as redis,
     ):
         try:
             variables = {
                 "GANBOARD_DATABASE_URL": server.url,
-                "GANBOARD_REDIS_URL": f"redis://{network.address}:{port}/0",
+                "GANBOARD_REDIS_URL": f"redis://{own.address}:6379/0",
                 "GANBOARD_REDIS_PASSWORD": PASSWORD,
             }
-            yield Services(server, variables)
+            local = {
+                **variables,
+                "GANBOARD_DATABASE_URL": server.socket_url,
+                "GANBOARD_REDIS_URL": f"unix://{folder}/socket",
+            }
+            wait_until(lambda: Path(folder, "socket").exists(), seconds=20, what="Redis")
+            yield Services(server, variables, local)
         finally:
             redis.kill()
 

@@ -63,6 +63,7 @@ class Slurm:
     """A running cluster and the folder with its files."""
 
     folder: Path
+    controller: Host
     nodes: Sequence[Host]
 
     @property
@@ -72,11 +73,7 @@ class Slurm:
 
     def command(self, *words: str) -> str:
         """What one of its commands prints."""
-        done = subprocess.run(
-            words, env=environment(self.variables), capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, (words, done.stderr)
-        return done.stdout
+        return self.controller.run(words, env=environment(self.variables))
 
     def start(self, node: Host) -> None:
         """Start the daemon of a node, also after the node was killed."""
@@ -119,7 +116,7 @@ def slurm(hosts: Sequence[Host], folder: Path) -> Iterator[Slurm]:
         ],
         stderr=subprocess.DEVNULL,
     )
-    made = Slurm(folder, nodes)
+    made = Slurm(folder, controller, nodes)
     daemon: subprocess.Popen[bytes] | None = None
     try:
         socket = folder / "munge" / "socket"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from ganboard.gan.presets import load
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.placement import waiting
 from ganboard.worker.submission.submit import submit
-from tests.cluster.network import environment, network, reason
+from tests.cluster.network import Host, environment, network, reason
 from tests.cluster.services import services
 from tests.cluster.slurm import Slurm, missing, slurm
 from tests.crash.conftest import SMALL, hexes
@@ -72,9 +71,9 @@ class Cluster:
 
 
 @contextmanager
-def driver(variables: dict[str, str], log: Path) -> Iterator[None]:
+def driver(host: Host, variables: dict[str, str], log: Path) -> Iterator[None]:
     with log.open("ab") as file:
-        process = subprocess.Popen(
+        process = host.popen(
             [sys.executable, "-m", "ganboard.worker.schedulers.driver", "slurm"],
             stdout=file,
             stderr=file,
@@ -95,7 +94,7 @@ def cluster(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         services(hosts) as both,
         slurm(hosts.hosts, tmp_path / "slurm") as made,
     ):
-        for name, value in both.variables.items():
+        for name, value in both.local.items():
             monkeypatch.setenv(name, value)
         context = open_context()
         variables = {
@@ -104,7 +103,7 @@ def cluster(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
             "GANBOARD_DATA_DIR": str(context.settings.data),
             **made.variables,
         }
-        with driver(variables, tmp_path / "driver.log"):
+        with driver(made.controller, variables, tmp_path / "driver.log"):
             yield Cluster(context, made)
         context.engine.dispose()
 

@@ -23,7 +23,7 @@ from ganboard.db.models import Run
 from ganboard.db.runs import commands, queries
 from ganboard.worker.context import Context
 from ganboard.worker.process.parent_death import PARENT
-from ganboard.worker.queue import job as work_horse
+from ganboard.worker.queue import attempt as work_horse
 from ganboard.worker.queue import rq_worker
 from ganboard.worker.queue.enqueue import JOB, QUEUE, enqueue_run, open_queue
 from ganboard.worker.queue.job import WORKER

@@ -41,10 +41,16 @@ class Server:
     folder: Path
     port: int
     address: str = "127.0.0.1"
+    inside: tuple[str, ...] = ()  # what runs a program where the server is to run
 
     @property
     def url(self) -> str:
         return f"postgresql://postgres@{self.address}:{self.port}/postgres"
+
+    @property
+    def socket_url(self) -> str:
+        """The way that needs no network."""
+        return f"postgresql://postgres@/postgres?host={self.folder}&port={self.port}"
 
     def start(self) -> None:
         options = (
@@ -72,6 +78,7 @@ class Server:
         command = [str(self.bin / program), *arguments]
         if os.getuid() == 0:  # PostgreSQL refuses to run as root
             command = ["runuser", "-u", "postgres", "--", *command]
+        command = [*self.inside, *command]
         # it is no process of that home
         own = {
             name: value for name, value in os.environ.items() if not name.startswith("GANBOARD_")
@@ -80,7 +87,9 @@ class Server:
 
 
 @contextmanager
-def postgres(address: str = "127.0.0.1", admitted: str = "") -> Iterator[Server]:
+def postgres(
+    address: str = "127.0.0.1", admitted: str = "", inside: tuple[str, ...] = ()
+) -> Iterator[Server]:
     """A running server on this address, which admits a network; ended, and its folder removed,
     afterwards."""
     found = binaries()
@@ -88,7 +97,7 @@ def postgres(address: str = "127.0.0.1", admitted: str = "") -> Iterator[Server]
     with tempfile.TemporaryDirectory(prefix="ganboard-pg-", ignore_cleanup_errors=True) as name:
         if os.getuid() == 0:
             shutil.chown(name, "postgres")
-        server = Server(found, Path(name), free_port(), address)
+        server = Server(found, Path(name), free_port(), address, inside)
         user = "postgres" if os.getuid() == 0 else getpass.getuser()
         assert user
         server._run(

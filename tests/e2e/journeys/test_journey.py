@@ -28,6 +28,8 @@ def server(up: Up) -> str:
 
 def set_number(page: Page, label: str, value: int) -> None:
     field = page.get_by_label(label, exact=True)
+    # while another preset's form is drawn, that of the one before is still there
+    expect(field).to_have_count(1, timeout=30_000)
     field.fill(str(value))
     field.press("Enter")
 

@@ -43,6 +43,9 @@ def test_every_setting_has_a_widget_with_its_reason_where_it_means_something() -
         "lr_base_batch",
         "steps_per_execution",
         "sync_batch_norm",
+        "average_every",
+        "on_lost_host",
+        "scheduler_options",
     }
     hidden |= {"schedule_for", "schedule_period", "schedule_minimum", "schedule_depth"}
     assert explained(at) == set(parse({}).model_dump()) - hidden
@@ -61,6 +64,9 @@ def test_every_setting_has_a_widget_with_its_reason_where_it_means_something() -
         "beta_2",
         "steps_per_execution",
         "sync_batch_norm",
+        "average_every",
+        "on_lost_host",
+        "scheduler_options",
     }
     setting(at, "schedule").set_value("cosine_restart")
     setting(at, "optimizer").set_value("sgd")

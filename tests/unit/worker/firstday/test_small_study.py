@@ -12,7 +12,7 @@ from ganboard.db.models import ENDED
 from ganboard.db.runs import annotations, commands, queries
 from ganboard.worker.context import Context
 from ganboard.worker.firstday import small_study
-from ganboard.worker.queue import attempt
+from ganboard.worker.queue import job
 from tests.unit.worker.firstday.days import CPU, make_day
 
 
@@ -29,7 +29,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             context.engine, run_id=run_id, attempt=claim.attempt, status="failed", error="no device"
         )
 
-    monkeypatch.setattr(attempt, "train_here", train)
+    monkeypatch.setattr(job, "train_here", train)
     return found
 
 
@@ -63,6 +63,6 @@ def test_a_run_that_a_worker_has_is_waited_for(
         commands.request_stop(context.engine, run_id=run_id)
         raise LeaseLost("taken")
 
-    monkeypatch.setattr(attempt, "train_here", taken)
+    monkeypatch.setattr(job, "train_here", taken)
     found = small_study.study(make_day(context, tmp_path, CPU))
     assert found.status == "not done"
