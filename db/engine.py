@@ -23,6 +23,10 @@ from ganboard.db.errors import Unreachable
 from ganboard.db.models import Run
 
 BUSY_MILLISECONDS = 10_000
+# Of PostgreSQL: a host that is cut off or stopped within a transaction must not keep its row locks,
+# which would hide that its lease has run out. A transaction of ours takes milliseconds.
+IDLE_MILLISECONDS = 30_000
+_KEEPALIVES = {"tcp_keepalives_idle": 5, "tcp_keepalives_interval": 2, "tcp_keepalives_count": 3}
 # execution options of a SELECT that also finds the runs in the trash
 TRASH_TOO = {"trash_too": True}
 _OUTSIDE_TRASH = with_loader_criteria(Run, col(Run.deleted_at).is_(None))
@@ -49,11 +53,20 @@ def make_engine(url: str, *, pooled: bool = True) -> Engine:
     if pooled:
         options["pool_pre_ping"] = True
     try:
-        return create_engine(url, connect_args={"connect_timeout": 5}, **options)
+        return create_engine(url, connect_args=_postgres_arguments(url), **options)
     except ModuleNotFoundError as error:
         raise Unreachable(
             f"PostgreSQL needs the package {error.name}: install ganboard[postgres]."
         ) from None
+
+
+def _postgres_arguments(url: str) -> dict[str, Any]:
+    settings = {"idle_in_transaction_session_timeout": IDLE_MILLISECONDS, **_KEEPALIVES}
+    own = " ".join(f"-c {name}={value}" for name, value in settings.items())
+    given = make_url(url).query.get("options", "")
+    # the client's side of the same, so that a server that is gone is noticed as well
+    ours = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3}
+    return {"connect_timeout": 5, "options": f"{own} {given}".strip(), **ours}
 
 
 def _prepare_sqlite(connection: Any, _: Any) -> None:

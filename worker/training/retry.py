@@ -6,14 +6,16 @@ import logging
 from collections.abc import Callable
 from typing import TypeVar
 
-from sqlalchemy.exc import InterfaceError, OperationalError
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_random_exponential
+from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
+from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_exponential
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 # no connection, no lock in time, no room: all of them pass
 AWAY = (OperationalError, InterfaceError)
+# PostgreSQL's "Error Codes": this process stood still within a transaction, which was ended
+_STOOD_STILL = {"25P03", "25P04"}
 
 
 class DatabaseUnavailable(Exception):
@@ -36,5 +38,11 @@ def retry_while_unavailable(
             )
 
     return Retrying(
-        retry=retry_if_exception_type(AWAY), wait=wait_random_exponential(max=5), before_sleep=away
+        retry=retry_if_exception(_passes), wait=wait_random_exponential(max=5), before_sleep=away
     )(write)
+
+
+def _passes(error: BaseException) -> bool:
+    if isinstance(error, InternalError):
+        return getattr(error.orig, "sqlstate", None) in _STOOD_STILL
+    return isinstance(error, AWAY)

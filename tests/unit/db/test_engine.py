@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import InternalError, OperationalError
+from sqlmodel import select
 
 from ganboard.db import engine as module
 from ganboard.db import heartbeats
@@ -19,6 +21,7 @@ from ganboard.db.errors import Unreachable
 from ganboard.db.migrate import upgrade
 from ganboard.db.models import Run
 from ganboard.db.runs import commands, expiry, listing, queries
+from ganboard.worker.training import retry
 from tests.unit.db.stored_runs import (
     IN_FORK,
     STEPS,
@@ -46,6 +49,32 @@ def test_every_sqlite_connection_is_prepared(engine: Engine, url: str) -> None:
             "busy_timeout": 10_000,
             "synchronous": 2,
         }
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
+def test_a_process_that_stands_still_within_a_transaction_keeps_no_lock(
+    engine: Engine, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = submitted(engine)
+    monkeypatch.setattr(module, "IDLE_MILLISECONDS", 300)
+    frozen = make_engine(url, pooled=False)
+    with frozen.connect() as connection:
+        connection.execute(select(Run.id).where(Run.id == run_id).with_for_update())
+        began = time.monotonic()
+        commands.request_stop(engine, run_id=run_id)
+        assert 0.2 < time.monotonic() - began < 20
+        with pytest.raises(InternalError, match="idle-in-transaction") as ended:
+            connection.execute(select(Run.id))
+        connection.invalidate()
+    assert retry._passes(ended.value)
+    settings = "SHOW application_name", "SHOW tcp_keepalives_idle"
+    more = {"options": "-c application_name=mine"}
+    chosen = make_url(url).update_query_dict(more).render_as_string(hide_password=False)
+    named = make_engine(chosen)
+    with named.connect() as connection:
+        assert [connection.exec_driver_sql(one).scalar() for one in settings] == ["mine", "5"]
+    named.dispose()
 
 
 def test_a_new_database_is_opened_once_another_process_has_made_its_tables(tmp_path: Path) -> None:
