@@ -28,7 +28,7 @@ def seconds_per_step(made: Fleet, rate: int | None, **changes: object) -> tuple[
     """The median over the epochs but the first, which compiles, and the bytes of a step."""
     for machine in made.machines:
         if rate is not None:
-            machine.host.slow("tbf", "rate", f"{rate}mbit", "burst", "32k", "latency", "400ms")
+            machine.host.slow(rate_mbit=rate)
     run = made.ended(made.submit(f"{rate} Mbit/s", **{**SETTINGS, **changes}))
     for machine in made.machines:
         if rate is not None:

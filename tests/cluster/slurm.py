@@ -103,28 +103,24 @@ def slurm(hosts: Sequence[Host], folder: Path) -> Iterator[Slurm]:
         names=",".join(node.name for node in nodes),
     )
     (folder / "slurm.conf").write_text(text)
-    munged = subprocess.Popen(
-        [
-            "munged",
-            "--force",
-            "--foreground",
-            f"--key-file={key}",
-            f"--socket={folder}/munge/socket",
-            f"--pid-file={folder}/munge/pid",
-            f"--log-file={folder}/munge/log",
-            f"--seed-file={folder}/munge/seed",
-        ],
-        stderr=subprocess.DEVNULL,
-    )
+    munged = [
+        "munged",
+        "--force",
+        "--foreground",
+        f"--key-file={key}",
+        f"--socket={folder}/munge/socket",
+        f"--pid-file={folder}/munge/pid",
+        f"--log-file={folder}/munge/log",
+        f"--seed-file={folder}/munge/seed",
+    ]
     made = Slurm(folder, controller, nodes)
-    daemon: subprocess.Popen[bytes] | None = None
+    own = environment(made.variables)
     try:
+        # all processes reach its socket, which is a file
+        controller.popen(munged, stderr=subprocess.DEVNULL)
         socket = folder / "munge" / "socket"
         wait_until(lambda: os.path.exists(socket), seconds=20, what="munged")
-        own = environment(made.variables)
-        daemon = controller.popen(
-            ["slurmctld", "-i", "-c", "-D"], env=own, stderr=subprocess.DEVNULL
-        )
+        controller.popen(["slurmctld", "-i", "-c", "-D"], env=own, stderr=subprocess.DEVNULL)
         for node in nodes:
             made.start(node)
         wait_until(
@@ -134,7 +130,3 @@ def slurm(hosts: Sequence[Host], folder: Path) -> Iterator[Slurm]:
     finally:
         for host in hosts:
             host.kill()
-        for process in (daemon, munged):
-            if process is not None:
-                process.kill()
-                process.wait()

@@ -1,4 +1,4 @@
-"""A run that a real SLURM starts on two nodes."""
+"""A real SLURM on hosts of a network, and a run that it starts on two nodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ganboard.worker.submission.submit import submit
 from tests.cluster.network import Host, environment, network, reason
 from tests.cluster.services import services
 from tests.cluster.slurm import Slurm, missing, slurm
-from tests.crash.conftest import SMALL, hexes
+from tests.crash.conftest import FULL, SMALL, hexes
 from tests.crash.services.machines import stored, texts
 from tests.crash.services.postgres import binaries
 from tests.polling import wait_until
@@ -35,6 +35,7 @@ pytestmark = [
     pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT)),
 ]
 
+only_full = pytest.mark.skipif(not FULL, reason="of the harness: make cluster-test")
 TOGETHER = {
     **SMALL,
     "strategy": "multi_worker",
@@ -106,6 +107,58 @@ def cluster(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         with driver(made.controller, variables, tmp_path / "driver.log"):
             yield Cluster(context, made)
         context.engine.dispose()
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[Slurm]:
+    """A controller and two nodes, without ganboard."""
+    with network(3) as hosts, slurm(hosts.hosts, tmp_path / "slurm") as made:
+        yield made
+
+
+def batch(made: Slurm, script: str, *options: str) -> tuple[str, Path]:
+    """The number of a job and the file with what it prints."""
+    output = made.folder / "job.log"
+    words = ("--parsable", f"--output={output}", "--open-mode=append", f"--chdir={made.folder}")
+    return made.command("sbatch", *words, *options, f"--wrap={script}").strip(), output
+
+
+def lines(output: Path) -> list[str]:
+    return output.read_text().split() if output.exists() else []
+
+
+def ends_as(made: Slurm, job: str, state: str) -> None:
+    shown = ["scontrol", "show", "job", "--oneliner", job]
+    wait_until(lambda: f"JobState={state}" in made.command(*shown), seconds=60, what=state)
+
+
+@only_full
+def test_a_job_runs_on_two_nodes_and_commands_run_anywhere(alone: Slurm) -> None:
+    job, output = batch(alone, "srun hostname", "--nodes=2", "--ntasks-per-node=1")
+    wait_until(lambda: sorted(lines(output)) == ["host2", "host3"], seconds=60, what="both names")
+    never, _ = batch(alone, "true", "--partition=down")
+    squeue = ["squeue", "--noheader", "--format=%i|%T|%r", f"--job={never}"]
+    expected = f"{never}|PENDING|PartitionDown"
+    wait_until(lambda: alone.command(*squeue).strip() == expected, seconds=60, what=expected)
+    own = environment(alone.variables)
+    assert alone.nodes[1].run(squeue, env=own).strip() == expected
+    alone.nodes[1].run(["scancel", never], env=own)
+    for number, state in ((job, "COMPLETED"), (never, "CANCELLED")):
+        ends_as(alone, number, state)
+
+
+@only_full
+def test_the_job_of_a_killed_node_is_requeued(alone: Slurm) -> None:
+    script = "hostname; sleep 1000"
+    job, output = batch(alone, script, "--requeue", "--nodelist=host3")
+    wait_until(lambda: lines(output) == ["host3"], seconds=60, what="the job")
+    lost = alone.nodes[1]
+    lost.kill()
+    shown = ["scontrol", "show", "job", "--oneliner", job]
+    wait_until(lambda: "Restarts=1" in alone.command(*shown), seconds=90, what="a requeue")
+    lost.mend()
+    alone.start(lost)
+    wait_until(lambda: lines(output) == ["host3"] * 2, seconds=200, what="the second start")
 
 
 def test_a_lost_node_costs_no_step(cluster: Cluster) -> None:

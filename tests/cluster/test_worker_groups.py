@@ -9,9 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.cluster import links
 from tests.cluster.fleet import Fleet
 from tests.cluster.fleet import fleet as fleet_of
-from tests.cluster.network import delays, reason
+from tests.cluster.network import reason
 from tests.cluster.services import restart
 from tests.crash.conftest import FULL
 from tests.crash.services.machines import texts
@@ -30,7 +31,6 @@ FAULTS = (
     ("kill", "leader"), ("cut", "follower"), ("pause", "leader"), ("kill", "follower"),
     ("cut", "leader"), ("pause", "follower"),
 )  # fmt: skip
-SLOW_LINK = ("tbf", "rate", "10mbit", "burst", "32k", "latency", "400ms")
 
 
 @pytest.fixture(scope="module")
@@ -80,18 +80,21 @@ def test_a_database_that_restarts_ends_nothing(fleet: Fleet) -> None:
 
 @pytest.mark.skipif(not FULL, reason="takes minutes: make cluster-test")
 @pytest.mark.parametrize(
-    "options", [SLOW_LINK, ("netem", "delay", "25ms"), ("netem", "loss", "1%")]
+    "disturbed_by",
+    [{"rate_mbit": 10}, {"delay_ms": 50}, {"loss_percent": 1}],
+    ids=lambda one: next(iter(one)),
 )
-def test_a_slow_or_bad_link_changes_no_bit(fleet: Fleet, options: tuple[str, ...]) -> None:
-    if options[0] == "netem" and not delays():
-        pytest.skip("this kernel has no netem, which delays and loses packets")
+def test_a_slow_or_bad_link_changes_no_bit(fleet: Fleet, disturbed_by: dict[str, float]) -> None:
+    (feature,) = (name.partition("_")[0] for name in disturbed_by)
+    if missing := links.reason(feature):
+        pytest.skip(missing)
     # 10 Mbit/s take 8 s for the 10 MB that a step of DCGAN exchanges
     small = {"model": "convgan", "width": 16}
     expected = fleet.undisturbed(2, **small)
     for machine in fleet.machines:
-        machine.host.slow(*options)
+        machine.host.slow(**disturbed_by)
     try:
-        disturbed = fleet.ended(fleet.submit(" ".join(options), **small))
+        disturbed = fleet.ended(fleet.submit(str(disturbed_by), **small))
     finally:
         for machine in fleet.machines:
             machine.host.normal()
