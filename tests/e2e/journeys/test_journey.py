@@ -28,8 +28,6 @@ def server(up: Up) -> str:
 
 def set_number(page: Page, label: str, value: int) -> None:
     field = page.get_by_label(label, exact=True)
-    # while another preset's form is drawn, that of the one before is still there
-    expect(field).to_have_count(1, timeout=30_000)
     field.fill(str(value))
     field.press("Enter")
 
@@ -69,6 +67,10 @@ def test_launch_watch_stop_resume_clone_compare(
     page.get_by_role("button", name="Launch a run").click()
     page.get_by_role("button", name="More presets").click()
     page.get_by_role("button", name="Use tiny").click()
+    # while a preset's form is drawn, that of the one before is still there
+    limit = 'input[aria-label="Limit (images)"]'
+    expect(page.locator(f"{limit}[value='128']")).to_have_count(1, timeout=30_000)
+    expect(page.locator(limit)).to_have_count(1, timeout=30_000)
     set_number(page, "Limit (images)", 256)
     set_number(page, "Batch size (images)", 128)
     set_number(page, "Epochs", EPOCHS)
