@@ -680,7 +680,6 @@ class SchedulerJob(SQLModel, table=True):
     attempt: int = 0  # of the run when the job was submitted
     failures: int = 0  # jobs in a row that ended without an attempt
     submitted_at: datetime | None = None
-    seen_at: datetime | None = None
 
 
 class Draining(SQLModel, table=True):

@@ -50,7 +50,6 @@ def reserve(engine: Engine, run: Run, scheduler: str) -> bool:
         "ended": False,
         "attempt": run.attempt,
         "submitted_at": now(),
-        "seen_at": now(),
     }
     died = and_(
         col(SchedulerJob.job_id) == "", col(SchedulerJob.submitted_at) < now(-SUBMITTING_SECONDS)
@@ -82,7 +81,7 @@ def see(engine: Engine, job: SchedulerJob, state: str, reason: str) -> None:
     """Store what the scheduler says of a job."""
     if (job.state, job.reason) != (state, reason):
         with writing(engine) as session:
-            _set(session, job.run_id, state=state, reason=reason, seen_at=now())
+            _set(session, job.run_id, state=state, reason=reason)
 
 
 def end(engine: Engine, job: SchedulerJob, state: str, reason: str, words: str) -> None:
@@ -92,15 +91,8 @@ def end(engine: Engine, job: SchedulerJob, state: str, reason: str, words: str) 
         run = locked(session, job.run_id, trash_too=True)
         vain = run.status in WAITING and run.attempt == job.attempt
         failures = job.failures + 1 if vain else 0
-        _set(
-            session,
-            job.run_id,
-            state=state,
-            reason=reason,
-            ended=True,
-            failures=failures,
-            seen_at=now(),
-        )
+        values = {"state": state, "reason": reason, "failures": failures}
+        _set(session, job.run_id, ended=True, **values)
         if failures >= MAX_FAILURES:
             _fail(
                 session,
@@ -110,16 +102,6 @@ def end(engine: Engine, job: SchedulerJob, state: str, reason: str, words: str) 
             )
         elif run.status in WAITING:
             note(session, run.id, run.attempt, "warning", f"{words}. A new job is submitted.")
-
-
-def cancelled(engine: Engine, job: SchedulerJob, words: str) -> None:
-    """Somebody has cancelled the job of a run that waits: stop the run."""
-    with writing(engine) as session:
-        run = locked(session, job.run_id, trash_too=True)
-        _set(session, job.run_id, state="CANCELLED", reason="", ended=True, failures=0)
-        if run.status in WAITING:
-            run.status, run.ended_at, run.phase = "stopped", now(), None  # type: ignore[assignment]
-            note(session, run.id, run.attempt, "info", words)
 
 
 def refuse(engine: Engine, run: Run, reason: str) -> None:

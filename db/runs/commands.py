@@ -74,14 +74,14 @@ def add_runs(
     return made
 
 
-def request_stop(engine: Engine, *, run_id: str) -> str:
-    """Stop a run: at once when it waits, at its next step when it trains. Returns the status;
-    raises NotAllowed if it has ended."""
+def request_stop(engine: Engine, *, run_id: str, said: str = "Stop requested.") -> str:
+    """Stop a run: at once when it waits, at its next step when it trains; `said` is the event.
+    Returns the status; raises NotAllowed if it has ended."""
     with writing(engine) as session:
         run = locked(session, run_id)
         if run.status in ENDED:
             raise NotAllowed(f"Run {run_id} is already {run.status}.")
-        if not stop_within(session, run, "Stop requested."):
+        if not stop_within(session, run, said):
             return run.status
         session.flush()
         session.refresh(run)

@@ -50,17 +50,6 @@ def reason() -> str | None:
     return f"namespaces are forbidden here: {probe.stderr.strip()}" if probe.returncode else None
 
 
-def delays() -> bool:
-    """Whether this kernel can delay and lose packets (netem)."""
-    with _namespace(f"{PREFIX}{os.getpid()}p") as name:
-        _run("ip", "-n", name, "link", "set", "lo", "up")
-        command = ["ip", "netns", "exec", name, "tc", "qdisc", "add", "dev", "lo", "root"]
-        tried = subprocess.run(
-            [*command, "netem", "delay", "1ms"], capture_output=True, check=False
-        )
-    return tried.returncode == 0
-
-
 @dataclass
 class Host:
     """A namespace with a host name, an address and the processes that run in it."""

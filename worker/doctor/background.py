@@ -17,6 +17,7 @@ from ganboard.db.placement import jobs
 from ganboard.db.searches import searches
 from ganboard.worker import formatting
 from ganboard.worker.doctor.check import Check
+from ganboard.worker.placement.waiting import TITLES
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ SCHEDULERS = tuple(
         f"runs with placement={name} wait",
         "no run wants it",
     )
-    for name, title in (("slurm", "SLURM"), ("kubernetes", "Kubernetes"))
+    for name, title in TITLES.items()
 )
 
 

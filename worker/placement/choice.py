@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 
-from ganboard.db import heartbeats
 from ganboard.db.models import Artifact, Checkpoint, Run, Worker
 from ganboard.db.placement import artifacts, backlog, draining
 from ganboard.db.runs import holders
@@ -87,11 +87,7 @@ class _Look:
     def of(cls, context: Context, here: Offer) -> _Look:
         drained = draining.machines(context.engine)
         own = machine.name(context.settings)
-        alive = [
-            state.worker
-            for state in heartbeats.workers(context.engine)
-            if state.alive and state.worker.machine not in drained
-        ]
+        alive = forming.alive(context)
         return cls(
             context,
             own,
@@ -102,6 +98,11 @@ class _Look:
             holders.newest_of_waiting(context.engine),
             artifacts.newest_of_waiting(context.engine),
         )
+
+    @cached_property
+    def fleet(self) -> forming.Fleet:
+        """Read only where a run wants several machines."""
+        return forming.Fleet.of(self.context)
 
     def fits(self, run: Run) -> bool:
         needs, prefers = terms(run, "needs"), terms(run, "prefers")
@@ -122,7 +123,7 @@ class _Look:
         this worker has no part in it."""
         if forming.hosts(run) == 1:
             return True
-        fleet = forming.Fleet.of(self.context)
+        fleet = self.fleet
         leader = fleet.leads(worker)
         if leader is None:
             return None

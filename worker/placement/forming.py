@@ -48,16 +48,10 @@ class Fleet:
 
     @classmethod
     def of(cls, context: Context) -> Fleet:
-        drained = draining.machines(context.engine)
-        alive = [
-            state.worker
-            for state in heartbeats.workers(context.engine)
-            if state.alive and state.worker.machine not in drained
-        ]
         with reading(context.engine) as session:
             present = clock.read(session)
         engaged = groups.engaged(context.engine)
-        return cls(alive, engaged, present, context.settings.machine_wait_seconds)
+        return cls(alive(context), engaged, present, context.settings.machine_wait_seconds)
 
     def leads(self, name: str) -> Worker | None:
         """The worker of this name, if it is the one with which its machine takes part."""
@@ -106,6 +100,16 @@ class Fleet:
     def _one_each(self, workers: Sequence[Worker]) -> list[Worker]:
         ordered = sorted(workers, key=lambda one: (_key(one), one.name))
         return [next(found) for _, found in groupby(ordered, _key)]
+
+
+def alive(context: Context) -> list[Worker]:
+    """The workers that are alive on machines that take runs."""
+    drained = draining.machines(context.engine)
+    return [
+        state.worker
+        for state in heartbeats.workers(context.engine)
+        if state.alive and state.worker.machine not in drained
+    ]
 
 
 def obstacle(run: Run, leader: Worker, other: Worker) -> str | None:

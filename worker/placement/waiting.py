@@ -21,6 +21,7 @@ def reasons(context: Context, runs: Sequence[Run]) -> dict[str, Awaited]:
     """Why no worker takes these runs although there are some, by run; nothing for those that only
     wait for one to be free."""
     engine, found = context.engine, {}
+    fleet: forming.Fleet | None = None
     drained, newest = draining.machines(engine), holders.newest_of_waiting(engine)
     alive = [state.worker for state in heartbeats.workers(engine) if state.alive]
     offers = [placement.offer(one) for one in alive if one.machine not in drained]
@@ -41,7 +42,8 @@ def reasons(context: Context, runs: Sequence[Run]) -> dict[str, Awaited]:
             fewest = min(lacks, key=lambda missing: len(missing))
             reason = Awaited(f"No machine has what it needs: {', '.join(fewest)}", None)
         if reason is None and forming.hosts(run) > 1:
-            reason = _for_group(context, run)
+            fleet = fleet or forming.Fleet.of(context)
+            reason = _for_group(fleet, run)
         if reason is not None:
             found[run.id] = reason
     return found
@@ -66,9 +68,9 @@ def _for_scheduler(context: Context, run: Run) -> Awaited:
     return Awaited(f"A job is about to be submitted to {title}", None)
 
 
-def _for_group(context: Context, run: Run) -> Awaited | None:
+def _for_group(fleet: forming.Fleet, run: Run) -> Awaited | None:
     """What keeps a run on several machines waiting; None if nothing does any more."""
-    fleet, wanted = forming.Fleet.of(context), forming.hosts(run)
+    wanted = forming.hosts(run)
     machines = fleet.machines()
     leaders = [one for one in machines if forming.lack(run, one) is None]
     if not leaders:

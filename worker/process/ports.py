@@ -39,9 +39,9 @@ class Ports:
             self._held.close()
             assert self._allowed is not None
             raise SettingsError(
-                f"{self._count} free ports are needed, and GANBOARD_PORTS="
-                f"{self._allowed[0]}-{self._allowed[-1]} has {len(self.numbers)}: choose a larger"
-                " range."
+                f"The run needs {self._count} of GANBOARD_PORTS="
+                f"{self._allowed[0]}-{self._allowed[-1]}, and {len(self.numbers)} are free: choose"
+                " a larger range."
             )
         return self
 

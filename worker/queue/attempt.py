@@ -174,9 +174,9 @@ class _Here:
             if self._interrupt.came or stop:
                 suspend = self._interrupt.came and self._verdict == "suspend"
                 return _Ending("suspended" if suspend else "stopped")
-            return _Ending(cause=str(error))
+            return _Ending("failed", str(error)) if error.final else _Ending(cause=str(error))
         except SettingsError as error:
-            return _Ending("failed", str(error))
+            return _Ending("failed", _on(member, str(error)))
         except LeaseLost:
             return _Ending(cause="Another attempt has taken over")  # and nothing is written
 

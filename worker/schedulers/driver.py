@@ -10,13 +10,15 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+from contextlib import suppress
 from datetime import timedelta
 
 from ganboard.db import clock
 from ganboard.db.engine import reading
+from ganboard.db.errors import NotAllowed
 from ganboard.db.models import ACTIVE, ENDED, WAITING, Run, SchedulerJob
 from ganboard.db.placement import backlog, jobs
-from ganboard.db.runs import expiry
+from ganboard.db.runs import commands, expiry
 from ganboard.worker import rounds
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
@@ -39,17 +41,18 @@ def advance(context: Context, scheduler: Scheduler) -> int:
     errors of the database."""
     expiry.expire_leases(context.engine)
     opened = jobs.open_jobs(context.engine, scheduler.name)
+    submitted = 0
     try:
         states = scheduler.states([job.job_id for job, _ in opened]) if opened else {}
         for job, run in opened:
             if job.job_id:
                 _follow(context, scheduler, job, run, states.get(job.job_id))
-    except (SchedulerAway, SchedulerRefused) as error:
+        followed = {run.id for job, run in opened if job.job_id}
+        for run in backlog.waiting_runs(context.engine, placement=scheduler.name):
+            submitted += run.id not in followed and _submit(context, scheduler, run)
+    except (SchedulerAway, SchedulerRefused) as error:  # what is left waits for the next round
         log.warning("%s: %s", scheduler.title, error)
-        return 0
-    followed = {run.id for job, run in opened if job.job_id}
-    waiting = backlog.waiting_runs(context.engine, placement=scheduler.name)
-    return sum(_submit(context, scheduler, run) for run in waiting if run.id not in followed)
+    return submitted
 
 
 def _follow(
@@ -62,8 +65,8 @@ def _follow(
             return  # the lease of its attempt runs out first
         state = found or JobState("unknown", "the scheduler has forgotten it")
         if state.cancelled and run.status in WAITING:
-            jobs.cancelled(engine, job, f"{words} was cancelled.")
-            return
+            with suppress(NotAllowed):
+                commands.request_stop(engine, run_id=run.id, said=f"{words} was cancelled.")
         reason = f" ({state.reason})" if state.reason else ""
         ended = f"{words} ended: {state.state}{reason}"
         jobs.end(engine, job, state.state, state.reason, ended)
@@ -86,8 +89,7 @@ def _submit(context: Context, scheduler: Scheduler, run: Run) -> bool:
         return False
     except SchedulerAway as error:
         jobs.postpone(engine, run, str(error))
-        log.warning("%s: %s", scheduler.title, error)
-        return False
+        raise
     jobs.submitted(engine, run, job_id, f"{scheduler.title} job {job_id}")
     return True
 

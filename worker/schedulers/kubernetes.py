@@ -19,6 +19,7 @@ from ganboard.db.models import Run
 from ganboard.db.settings import Settings, SettingsError
 from ganboard.gan.scheduler_options import kubernetes_options
 from ganboard.worker.context import Context
+from ganboard.worker.placement.waiting import TITLES
 from ganboard.worker.schedulers.scheduler import JobState, SchedulerAway, SchedulerRefused
 
 GROUP, VERSION, PLURAL = "jobset.x-k8s.io", "v1alpha2", "jobsets"
@@ -34,7 +35,7 @@ class Kubernetes:
     """The cluster of the kubeconfig, or the one that this process runs in."""
 
     name = "kubernetes"
-    title = "Kubernetes"
+    title = TITLES["kubernetes"]
     missing = "install the extra kubernetes and set GANBOARD_POD_TEMPLATE"
 
     def __init__(self) -> None:

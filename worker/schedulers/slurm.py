@@ -14,6 +14,7 @@ from ganboard.db.models import Run
 from ganboard.db.settings import Settings
 from ganboard.gan.scheduler_options import slurm_options
 from ganboard.worker.context import Context
+from ganboard.worker.placement.waiting import TITLES
 from ganboard.worker.schedulers.scheduler import JobState, SchedulerAway, SchedulerRefused
 
 COMMAND_SECONDS = 60.0
@@ -46,7 +47,7 @@ class Slurm:
     """The cluster that SLURM's commands on this machine reach."""
 
     name = "slurm"
-    title = "SLURM"
+    title = TITLES["slurm"]
     missing = "sbatch is not installed, or not on PATH"
 
     @staticmethod

@@ -26,7 +26,7 @@ from ganboard.db.runs import commands, queries
 from ganboard.db.settings import Settings
 from ganboard.gan.config import RunConfig, parse
 from ganboard.gan.distributed import cluster
-from ganboard.gan.events import Control, ControlSignal, Event, Note, Phase, Sink
+from ganboard.gan.events import Control, ControlSignal, Event, Note, Phase, Sink, TrainingFailed
 from ganboard.gan.settings import registry
 from ganboard.worker import logs, placement
 from ganboard.worker.artifacts import transfers
@@ -172,7 +172,7 @@ def _train(
     except (LeaseLost, DatabaseUnavailable):
         raise
     except CLEAR_ERRORS as clear:
-        return "failed", str(clear)
+        return "failed", _on_which_host(clear)
     except MemoryError:
         return "failed", "Out of memory. Clone the run with a smaller batch_size."
     # the last line of defence: the run must end in words, and the log keeps the rest
@@ -222,6 +222,14 @@ def _signals() -> Iterator[threading.Event]:
 def _end() -> None:
     logging.error("Training has stalled; restarting.")
     os._exit(EXIT_HANGS)
+
+
+def _on_which_host(clear: Exception) -> str:
+    """What this host lacks, as rank 0 stores it, with its name where there are several; what became
+    of the numbers is of all of them. Other hosts' names are added by `_report_failure`."""
+    hosts = cluster.hosts()
+    local = not isinstance(clear, TrainingFailed) and cluster.rank() == 0
+    return f"{hosts[0]}: {clear}" if hosts and local else str(clear)
 
 
 def _is_lost(defect: Exception) -> bool:

@@ -36,7 +36,12 @@ MEMBER = "GANBOARD_MEMBER"  # of a trainer: its machine's index
 
 
 class Incomplete(Exception):
-    """The group did not come together; the message says why."""
+    """The group did not come together; the message says why, `final` whether the next one would
+    fail alike."""
+
+    def __init__(self, sentence: str, *, final: bool = False) -> None:
+        super().__init__(sentence)
+        self.final = final
 
 
 def place(member: Member) -> str:
@@ -61,7 +66,7 @@ def gathered(
             if members and all(one.ports for one in members):
                 break
             if failed := next((one for one in members if one.failure), None):
-                raise Incomplete(str(failed.failure))
+                raise Incomplete(str(failed.failure), final=failed.final)
             if time.monotonic() > deadline:
                 missing = ", ".join(place(one) for one in members if not one.ports)
                 raise Incomplete(f"{missing} did not start its part within {GATHER_SECONDS:.0f} s")

@@ -56,7 +56,6 @@ def upgrade() -> None:
         sa.Column("attempt", sa.Integer(), nullable=False),
         sa.Column("failures", sa.Integer(), nullable=False),
         sa.Column("submitted_at", Time(), nullable=True),
-        sa.Column("seen_at", Time(), nullable=True),
         sa.ForeignKeyConstraint(
             ["run_id"], ["run.id"], name=op.f("fk_scheduler_job_run_id_run"), ondelete="CASCADE"
         ),

@@ -307,7 +307,6 @@ def full_rows() -> list[SQLModel]:
             attempt=2,
             failures=1,
             submitted_at=MOMENT,
-            seen_at=MOMENT,
         ),
         Artifact(
             run_id=run.id,

@@ -61,7 +61,7 @@ def test_a_run_that_has_ended_needs_no_task(context: Context) -> None:
 
 
 def test_a_run_of_another_database_is_an_error_in_words(
-    context: Context, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in SLURM.items():
         monkeypatch.setitem(os.environ, name, value)

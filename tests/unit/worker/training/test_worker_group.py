@@ -16,9 +16,11 @@ from ganboard.db.models import Member
 from ganboard.db.placement import groups
 from ganboard.db.placement.groups import Place
 from ganboard.db.runs import commands
+from ganboard.gan.config import ConfigError
 from ganboard.gan.distributed.cluster import Cluster
+from ganboard.gan.events import TrainingFailed
 from ganboard.worker.context import Context
-from ganboard.worker.training import worker_group
+from ganboard.worker.training import trainer, worker_group
 from ganboard.worker.training.worker_group import Incomplete, Watch, cause_elsewhere, gathered
 from tests.polling import wait_until
 
@@ -156,3 +158,12 @@ def test_the_cause_of_a_lost_connection_is_found(
     found = cause_elsewhere(context.engine, members[0])
     assert found is not None
     assert found.failure == "b (b-1): Rank 1 was killed"
+
+
+def test_what_the_leaders_host_lacks_carries_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    lacks, broken = ConfigError("no such data set"), TrainingFailed("a loss is not finite")
+    assert trainer._on_which_host(lacks) == "no such data set"
+    for name, value in Cluster(("a:1", "b:2"), 0, ("box1", "box2")).environment().items():
+        monkeypatch.setenv(name, value)
+    assert trainer._on_which_host(lacks) == "box1: no such data set"
+    assert trainer._on_which_host(broken) == "a loss is not finite"
