@@ -68,7 +68,9 @@ def _follow(
             with suppress(NotAllowed):
                 commands.request_stop(engine, run_id=run.id, said=f"{words} was cancelled.")
         reason = f" ({state.reason})" if state.reason else ""
-        ended = f"{words} ended: {state.state}{reason}"
+        # a run that saved and left in time did not fail, whatever its exit code says
+        how = "" if run.status == "suspended" else f": {state.state}{reason}"
+        ended = f"{words} ended{how}"
         jobs.end(engine, job, state.state, state.reason, ended)
         return
     jobs.see(engine, job, found.state, found.reason)
