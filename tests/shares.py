@@ -15,7 +15,7 @@ import pytest
 
 HERE = Path(__file__).parent
 ENGINE = (HERE / "unit" / "gan",)
-PROCESSES = (HERE / "e2e", HERE / "crash", HERE / "integration")
+PROCESSES = (HERE / "cluster", HERE / "e2e", HERE / "crash", HERE / "integration")
 
 
 def arranged(tests: list[pytest.Item], processes: int) -> list[pytest.Item]:
