@@ -432,6 +432,22 @@ class LoggedValues(SQLModel, table=True):
     values: Float64s = Field(sa_type=Float64Array)
 
 
+class LoggedHistogram(SQLModel, table=True):
+    """How values of one name, such as the weights of a layer, were spread at one step of a script:
+    bins [n] between edges [n + 1]."""
+
+    __tablename__ = "logged_histogram"
+
+    model_config = {"arbitrary_types_allowed": True}
+
+    run_id: str = _of_run(primary_key=True)
+    name: str = Field(primary_key=True, sa_type=Text)
+    step: int = Field(primary_key=True)
+    time: float = Field(sa_type=Real)  # seconds since 1970
+    edges: Float64s = Field(sa_type=Float64Array)  # ascending
+    counts: Float64s = Field(sa_type=Float64Array)
+
+
 class Metric(SQLModel, table=True):
     """One metric of an evaluation; the models of `gan` declare which there are."""
 

@@ -15,6 +15,7 @@ from ganboard.worker.external import recording
 from ganboard.worker.external.collector import Collector, EpochEnd, Point
 from ganboard.worker.external.images import sheet
 from ganboard.worker.external.schema import Report, Start
+from ganboard.worker.external.values import spread
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 CONFIG = {"batch_size": 16, "epochs": "many", "model": "mine", "lr": 0.1, "replicas": "two"}
@@ -40,8 +41,10 @@ def script_run(
     epochs: int = 3,
     losses: bool = True,
     ended: bool = True,
+    histograms: bool = False,
 ) -> Run:
-    """A run of a script with 10 steps in each epoch, g_loss and d_loss if `losses`, and psnr."""
+    """A run of a script with 10 steps in each epoch, g_loss and d_loss if `losses`, and psnr; if
+    `histograms`, two of weights."""
     begun = beginning(name)
     recording.create_run(context, Start.model_validate(begun))
     collector = Collector(batch_size=16)
@@ -53,6 +56,13 @@ def script_run(
         if step % 10 == 0:
             collector.epochs.append(EpochEnd(step // 10, at, step, {"val_psnr": float(step)}))
             collector.sheets.append((step // 10, at, sheet(np.zeros((5, 8, 8, 3), np.uint8))))
+    if histograms:
+        for step in (10, 20):
+            values = np.random.default_rng(step).normal(size=500)
+            edges, counts = spread(values)
+            at = NOON.timestamp() + step
+            histogram = {"name": "weights <b>", "step": step, "time": at}
+            collector.add_histogram({**histogram, "edges": edges, "counts": counts})
     collector.events.append((NOON.timestamp() + 5, "warning", "a spike"))
     end = {"status": "finished", "at": NOON.isoformat()} if ended else None
     recording.record(context, begun["id"], Report.model_validate(collector.report(end)))

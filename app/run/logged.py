@@ -1,4 +1,5 @@
-"""What the script of a run logged beside the losses of G and D: a chart for each metric."""
+"""What the script of a run logged beside the losses of G and D: a chart for each metric, and how
+values such as weights were spread."""
 
 from __future__ import annotations
 
@@ -11,9 +12,10 @@ from ganboard.app.widgets.live_plotly import Chart
 from ganboard.db.curves import logged
 from ganboard.db.models import Run
 from ganboard.worker import formatting
+from ganboard.worker.figures import histograms
 from ganboard.worker.figures import losses as figures
 
-CHARTS = 40  # on one page
+CHARTS = 40  # of each kind, on one page
 
 
 def draw(engine: Engine, run: Run, options: LossOptions) -> None:
@@ -40,16 +42,39 @@ def draw(engine: Engine, run: Run, options: LossOptions) -> None:
             drawn.append(Chart.of(plot, f"logged-{name}-{run.id}-{options.scale}"))
         return drawn, len(names)
 
+    def spreads() -> tuple[list[Chart], int]:
+        names = logged.histogram_names(engine, run.id)
+        return [_spread(engine, run.id, name) for name in names[:CHARTS]], len(names)
+
     drawn, count = by_step(engine, run, "logged", (options, run.reports), charts)
-    if not drawn:
+    spread, spread_count = by_step(engine, run, "spread", run.reports, spreads)
+    if not drawn and not spread:
         nothing(run, "Metrics appear when the script logs others than g_loss and d_loss.")
         return
+    _show(drawn, count, "metric")
+    if spread:
+        st.subheader("Histograms")
+        _show(spread, spread_count, "histogram")
+
+
+def _show(charts: list[Chart], count: int, what: str) -> None:
     for column, place in zip(st.columns(2), (0, 1), strict=True):
         with column:
-            for chart in drawn[place::2]:
+            for chart in charts[place::2]:
                 chart.show()
     if count > CHARTS:
         st.caption(
-            f"The first {CHARTS} of {formatting.plural(count, 'metric')}, in alphabetical order;"
+            f"The first {CHARTS} of {formatting.plural(count, what)}, in alphabetical order;"
             " the download has all."
         )
+
+
+def _spread(engine: Engine, run_id: str, name: str) -> Chart:
+    found = logged.histograms(engine, run_id, name)
+    plot = histograms.spread(
+        [one.step for one in found],
+        [one.edges for one in found],
+        [one.counts for one in found],
+        name,
+    )
+    return Chart.of(plot, f"spread-{name}-{run_id}")

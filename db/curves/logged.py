@@ -12,7 +12,7 @@ from sqlmodel import Session, col, select
 
 from ganboard.db.curves import timeline
 from ganboard.db.engine import reading
-from ganboard.db.models import LoggedValues, Run
+from ganboard.db.models import LoggedHistogram, LoggedValues, Run
 
 if TYPE_CHECKING:  # loaded with the first chart: an export needs neither
     import pandas as pd
@@ -68,6 +68,23 @@ def losses(session: Session, run_id: str) -> tuple[dict[str, Any], dict[str, Flo
     times = np.concatenate([g_times, d_times])[first]
     curves = {"g": _held(steps, g_steps, g), "d": _held(steps, d_steps, d)}
     return _axes(session, run_id, steps, times), curves
+
+
+def histogram_names(engine: Engine, run_id: str) -> list[str]:
+    """The names of which a script logged histograms, in alphabetical order."""
+    found = select(LoggedHistogram.name).where(LoggedHistogram.run_id == run_id).distinct()
+    with reading(engine) as session:
+        return sorted(session.exec(found))
+
+
+def histograms(engine: Engine, run_id: str, name: str | None = None) -> list[LoggedHistogram]:
+    """The histograms of one name, or of all, by name and step."""
+    wanted = select(LoggedHistogram).where(LoggedHistogram.run_id == run_id)
+    if name is not None:
+        wanted = wanted.where(LoggedHistogram.name == name)
+    with reading(engine) as session:
+        ordered = wanted.order_by(col(LoggedHistogram.name), col(LoggedHistogram.step))
+        return list(session.exec(ordered))
 
 
 def rows(engine: Engine, run_id: str) -> Iterator[tuple[str, int, float, float]]:

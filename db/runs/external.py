@@ -20,7 +20,16 @@ from ganboard.db.clock import now
 from ganboard.db.engine import TRASH_TOO, writing
 from ganboard.db.errors import NotAllowed
 from ganboard.db.fence import FINISHED, fence, in_trash, locked, next_number, note
-from ganboard.db.models import ENDED, Epoch, Event, Grid, LoggedValues, Run, SystemSample
+from ganboard.db.models import (
+    ENDED,
+    Epoch,
+    Event,
+    Grid,
+    LoggedHistogram,
+    LoggedValues,
+    Run,
+    SystemSample,
+)
 from ganboard.db.runs import runtime_estimation
 from ganboard.db.types import Float64s
 
@@ -30,6 +39,7 @@ BLOCK = 4096  # steps whose values are one row
 MAX_STEP = 2**31 - 1  # of a column
 MAX_METRICS = 200  # names that one run may log
 MAX_NAME = 80  # characters of one
+MAX_BINS = 2000  # of a histogram
 
 Ending = Literal["finished", "failed", "stopped"]
 
@@ -133,7 +143,7 @@ def add_report(
     number: int,
     seconds: float,
     logged: Mapping[str, Logged],
-    rows: Sequence[Epoch | Grid | SystemSample] = (),
+    rows: Sequence[Epoch | Grid | LoggedHistogram | SystemSample] = (),
     happenings: Sequence[Happening] = (),
     steps_per_epoch: int | None = None,
     end: End | None = None,

@@ -19,6 +19,7 @@ from ganboard.worker.external.limits import MAX_LOG, MAX_METRICS, MAX_POINTS, MA
 QUEUE = MAX_POINTS  # calls of `log` between two reports
 SHEETS = 8
 EVENTS = 500
+HISTOGRAMS = 1000
 LOG_CHARACTERS = 1 << 20  # between two reports
 
 Losses = dict[str, list[float]]
@@ -44,6 +45,7 @@ class Collector:
         self.points: deque[Point] = deque(maxlen=QUEUE)
         self.epochs: deque[EpochEnd] = deque(maxlen=EVENTS)
         self.sheets: deque[tuple[int, float, Sheet]] = deque(maxlen=SHEETS)
+        self.histograms: deque[dict[str, Any]] = deque(maxlen=HISTOGRAMS)
         self.events: deque[tuple[float, str, str]] = deque(maxlen=EVENTS)
         self.samples: deque[dict[str, Any]] = deque(maxlen=EVENTS)
         self.text: deque[str] = deque(maxlen=10_000)
@@ -51,6 +53,7 @@ class Collector:
         self._taken = 0
         self._dropped = 0
         self._names: set[str] = set()
+        self._spread: set[str] = set()  # names of histograms
         self._offset = 0  # bytes of the log
         self._batch_size = batch_size
         self._began = time.time()
@@ -58,6 +61,13 @@ class Collector:
         self._epoch_step = 0
         self._losses: Losses = {"g_loss": [], "d_loss": []}
         self._number = 0
+
+    def add_histogram(self, histogram: dict[str, Any]) -> None:
+        """Raises ValueError for one name too many."""
+        self._spread.add(histogram["name"])
+        if len(self._spread) > MAX_METRICS:
+            raise ValueError(f"a run has histograms of at most {MAX_METRICS} names.")
+        self.histograms.append(histogram)
 
     def report(self, end: dict[str, Any] | None = None) -> dict[str, Any]:
         """All that was given since the report before, JSON-ready, as
@@ -74,6 +84,7 @@ class Collector:
             "epochs": epochs,
             "steps_per_epoch": steps,
             "grids": [self._grid(*one) for one in _taken(self.sheets)],
+            "histograms": _taken(self.histograms),
             "samples": _taken(self.samples),
             "events": [
                 {"at": moment(at), "level": level, "text": text[:MAX_TEXT]}

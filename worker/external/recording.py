@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 from pydantic import BaseModel, ValidationError
 
-from ganboard.db.models import Epoch, Grid, SystemSample
+from ganboard.db.models import Epoch, Grid, LoggedHistogram, SystemSample
 from ganboard.db.runs import external, queries
 from ganboard.worker.context import Context
 from ganboard.worker.errors import WorkerError
@@ -89,7 +89,7 @@ def _logged(values: Values) -> external.Logged:
     )
 
 
-def _rows(run_id: str, report: Report) -> Iterator[Epoch | Grid | SystemSample]:
+def _rows(run_id: str, report: Report) -> Iterator[Epoch | Grid | LoggedHistogram | SystemSample]:
     own: dict[str, Any] = {"run_id": run_id, "attempt": external.ATTEMPT}
     for epoch in report.epochs:
         plain = epoch.model_dump(exclude={"at"})
@@ -109,6 +109,13 @@ def _rows(run_id: str, report: Report) -> Iterator[Epoch | Grid | SystemSample]:
         yield Grid(
             **own, **plain, png=grid.png, made_at=grid.at
         )  # dumped, it would be base64 again
+    for spread in report.histograms:
+        arrays: dict[str, Any] = {
+            "edges": np.array(spread.edges),
+            "counts": np.array(spread.counts),
+        }
+        plain = spread.model_dump(include={"name", "step", "time"})
+        yield LoggedHistogram(run_id=run_id, **plain, **arrays)
     for sample in report.samples:
         yield SystemSample(**own, **sample.model_dump())
 

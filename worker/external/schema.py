@@ -9,7 +9,7 @@ from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, model_validator
 from ganboard.db.runs.external import MAX_METRICS, MAX_STEP
 from ganboard.worker.external.limits import MAX_NAME, MAX_PNG, MAX_POINTS, MAX_TEXT
 from ganboard.worker.interchange.fields import Count, Few, Instant, Measures, Number, Scalar
-from ganboard.worker.interchange.schema import Hardware
+from ganboard.worker.interchange.schema import Hardware, HistogramDocument
 
 FORMAT = 1
 Step = Annotated[int, Field(ge=0, le=MAX_STEP)]
@@ -47,6 +47,12 @@ class Values(_Part):
         if not len(self.steps) == len(self.times) == len(self.values):
             raise ValueError("steps, times and values must be equally many")
         return self
+
+
+class HistogramPart(HistogramDocument):
+    """The spread of values of one name at one step."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class EpochPart(_Part):
@@ -104,6 +110,7 @@ class Report(_Part):
     steps_per_epoch: Annotated[int, Field(ge=1, le=MAX_STEP)] | None = None
     logged: Annotated[dict[Name, Values], Field(max_length=MAX_METRICS)] = {}
     epochs: Annotated[list[EpochPart], Field(max_length=10_000)] = []
+    histograms: Annotated[list[HistogramPart], Field(max_length=1000)] = []
     grids: Annotated[list[GridPart], Field(max_length=100)] = []
     samples: Annotated[list[SamplePart], Field(max_length=1000)] = []
     events: Annotated[list[EventPart], Field(max_length=1000)] = []

@@ -22,7 +22,7 @@ from ganboard.worker.external.collector import Collector, EpochEnd, Point, momen
 from ganboard.worker.external.delivery import Delivery
 from ganboard.worker.external.images import BadImages, sheet
 from ganboard.worker.external.limits import MAX_NAME, MAX_STEP, MAX_TEXT
-from ganboard.worker.external.values import metric
+from ganboard.worker.external.values import metric, spread
 
 EVERY = 1.5  # seconds between two reports
 SAMPLE_SECONDS = 5.0
@@ -108,6 +108,17 @@ class Script:
             raise ValueError(f"epoch {epoch} is not a number from 1.")
         kept = {name: value for name, value in numbers.items() if value is not None}
         self._collector.epochs.append(EpochEnd(int(epoch), time.time(), self._step, kept))
+
+    @_never_raises
+    def histogram(self, step: int, **values: Any) -> None:
+        """How the values of an array or tensor of any shape, such as the weights of a layer, are
+        spread after a step: each name has a chart of its own."""
+        if not 0 <= int(step) <= MAX_STEP:
+            raise ValueError(f"step {step} is not a number from 0 to {MAX_STEP}.")
+        for name, array in values.items():
+            edges, counts = spread(array)
+            found = {"name": name[:MAX_NAME], "step": int(step), "time": time.time()}
+            self._collector.add_histogram({**found, "edges": edges, "counts": counts})
 
     @_never_raises
     def images(self, epoch: int, array: Any) -> None:

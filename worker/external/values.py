@@ -6,9 +6,12 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from ganboard.worker.external.limits import MAX_NAME, MAX_SETTINGS, Scalar
 
 LONGEST = 300  # characters of a setting
+BINS = 50  # of a histogram
 
 
 class StartError(ValueError):
@@ -67,3 +70,16 @@ def metric(value: Any) -> float | None:
         return float(value.item() if hasattr(value, "item") else value)
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def spread(array: Any) -> tuple[list[float], list[float]]:
+    """Edges [BINS + 1] and counts [BINS] of all finite values of an array or tensor. Raises
+    ValueError where there is none."""
+    if hasattr(array, "detach"):  # PyTorch: on a device, and part of a graph
+        array = array.detach().cpu()
+    values = np.asarray(array).astype(np.float64).reshape(-1)
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        raise ValueError("a histogram needs at least one finite value.")
+    counts, edges = np.histogram(finite, BINS)
+    return edges.tolist(), counts.astype(np.float64).tolist()

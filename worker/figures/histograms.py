@@ -10,8 +10,9 @@ import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
-from ganboard.worker.figures.template import NETS, figure, finite
+from ganboard.worker.figures.template import NETS, figure, finite, plain
 
+BINS = 60
 COLUMNS = 300  # epochs are summed beyond that: a screen shows no more
 _NAMES = {net: name for net, name, _ in NETS}
 TREND_EPOCHS = 5
@@ -88,6 +89,52 @@ def density(
         hovertemplate=f"Epoch %{{x}}<br>mean of {TREND_EPOCHS} epochs %{{y:.4f}}<extra></extra>",
     )
     return plot
+
+
+def spread(
+    steps: list[int], edges: list[npt.NDArray[Any]], counts: list[npt.NDArray[Any]], name: str
+) -> go.Figure:
+    """Share of the values of `name` in each of BINS equal bins at each step ([S]), from histograms
+    with bins of their own; within one of those the values are spread evenly."""
+    common = np.linspace(min(one[0] for one in edges), max(one[-1] for one in edges), BINS + 1)
+    shares = np.stack([_share(common, *one) for one in zip(edges, counts, strict=True)])
+    plot = figure(
+        height=300,
+        hovermode="closest",
+        title={"text": plain(name)},
+        margin={"t": 40},
+        xaxis={"title": {"text": "Step"}},
+        yaxis={"title": {"text": "Value"}},
+    )
+    at, summed = _columns(np.asarray(steps, np.float64), shares)
+    total = summed.sum(axis=1, keepdims=True)
+    plot.add_heatmap(
+        uid="spread",
+        x=at,
+        y=(common[:-1] + common[1:]) / 2,
+        z=np.where(summed > 0, 100 * summed / np.where(total > 0, total, 1), np.nan).T,
+        autocolorscale=True,
+        zmin=0,
+        hovertemplate="Step %{x:,}<br>about %{y:.4g}<br>%{z:.1f} % of the values<extra></extra>",
+        colorbar={
+            "title": {"text": "Share of the values (%)", "side": "right"},
+            "thickness": 12,
+            "outlinewidth": 0,
+        },
+        hoverongaps=False,
+    )
+    return plot
+
+
+def _share(
+    common: npt.NDArray[np.float64], edges: npt.NDArray[Any], counts: npt.NDArray[Any]
+) -> npt.NDArray[np.float64]:
+    """Share [BINS] of the values between the edges of `common`."""
+    if edges[0] == edges[-1]:  # all values are equal
+        return np.histogram(edges[:1], common)[0].astype(np.float64)
+    below = np.concatenate([[0.0], np.cumsum(counts)]) / max(np.sum(counts), 1e-300)
+    inside: npt.NDArray[np.float64] = np.diff(np.interp(common, edges, below))
+    return inside
 
 
 def _columns(

@@ -25,7 +25,7 @@ MANIFEST = "manifest.json"
 MAX_JSON = 128 << 20  # bytes of run.json or manifest.json
 _FILE = re.compile(
     r"(run\.json|(epochs|steps|quality|events|samples|logged)\.csv|train\.log"
-    r"|grids/(real|epoch-\d{4,6})\.png)"
+    r"|grids/(real|epoch-\d{4,8})\.png)"
 )
 
 

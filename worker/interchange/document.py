@@ -60,6 +60,8 @@ def live_document(context: Context, run: Run) -> dict[str, Any]:
 def complete_document(context: Context, run: Run) -> dict[str, Any]:
     """A run with its epochs, events, checkpoints, grids (their pictures are files), samples of the
     machine, oldest first, and the rehearsals of its settings."""
+    from ganboard.db.curves import logged  # with numpy, which lists of runs do without
+
     events = queries.events(context.engine, run.id, limit=None)[::-1]
     return {
         **document(context, run),
@@ -79,6 +81,14 @@ def complete_document(context: Context, run: Run) -> dict[str, Any]:
         "usage": [
             used.model_dump(exclude={"run_id"})
             for used in usage.of_run(context.engine, run.id, points=None)
+        ],
+        "histograms": [
+            {
+                **histogram.model_dump(include={"name", "step", "time"}),
+                "edges": histogram.edges.tolist(),
+                "counts": histogram.counts.tolist(),
+            }
+            for histogram in logged.histograms(context.engine, run.id)
         ],
         "rehearsals": of_config(context.engine, run.config),
     }

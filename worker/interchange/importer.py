@@ -23,6 +23,7 @@ from ganboard.db.models import (
     Epoch,
     Event,
     Grid,
+    LoggedHistogram,
     Quality,
     Run,
     SystemSample,
@@ -153,6 +154,7 @@ def _agree(document: RunDocument, epochs: int | None, path: Path) -> None:
     for what, keys in {
         **listed,
         "sample of the machine": [one.at for one in document.samples],
+        "histogram": [(one.name, one.step) for one in document.histograms],
     }.items():
         if len(set(keys)) < len(keys):
             raise BadBundle(f"{path} is refused: it contains the same {what} twice.")
@@ -233,6 +235,13 @@ def _rows(document: RunDocument, content: Content) -> Iterator[Any]:
         yield SystemSample(run_id=document.id, **sample.model_dump())
     for used in document.usage:
         yield UsageSample(run_id=document.id, **used.model_dump())
+    for histogram in document.histograms:
+        yield LoggedHistogram(
+            run_id=document.id,
+            **histogram.model_dump(include={"name", "step", "time"}),
+            edges=np.array(histogram.edges),
+            counts=np.array(histogram.counts),
+        )
     for grid in document.grids:
         if grid.file not in content.digests:
             raise BadBundle(f"{content.path} is refused: {grid.file} is missing. Export it again.")

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, create_model, model_validator
 
 from ganboard.db.models import ENDED
 from ganboard.db.placement.backlog import PRIORITIES
+from ganboard.db.runs.external import MAX_BINS, MAX_NAME, MAX_STEP
 from ganboard.gan.events import REAL_IMAGES
 from ganboard.gan.quality.declared import METRICS
 from ganboard.gan.settings.validation import Validation
@@ -120,7 +121,7 @@ class _Event(_Part):
 
 
 class _Grid(_Part):
-    epoch: Annotated[int, Field(ge=REAL_IMAGES, le=100_000)]
+    epoch: Annotated[int, Field(ge=REAL_IMAGES, le=10_000_000)]
     attempt: Few
     made_at: Instant
     rows: Annotated[int, Field(ge=1, le=64)]
@@ -152,6 +153,20 @@ class _Usage(_Part):
     gpu_memory_bytes: Number = None
     watts: Number = None
     note: Word | None = None
+
+
+class HistogramDocument(_Part):
+    name: Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+    step: Annotated[int, Field(ge=0, le=MAX_STEP)]
+    time: Annotated[float, Field(allow_inf_nan=False)]
+    edges: Annotated[list[FiniteFloat], Field(min_length=2, max_length=MAX_BINS + 1)]
+    counts: Annotated[list[FiniteFloat], Field(min_length=1, max_length=MAX_BINS)]
+
+    @model_validator(mode="after")
+    def _between_edges(self) -> Self:
+        if len(self.edges) != len(self.counts) + 1 or self.edges != sorted(self.edges):
+            raise ValueError("edges must ascend and be one more than counts")
+        return self
 
 
 class RunDocument(_Part):
@@ -190,6 +205,7 @@ class RunDocument(_Part):
     grids: Annotated[list[_Grid], Field(max_length=MAX_GRIDS)] = []
     samples: Annotated[list[_Sample], Field(max_length=2_000_000)] = []
     usage: Annotated[list[_Usage], Field(max_length=2_000_000)] = []
+    histograms: Annotated[list[HistogramDocument], Field(max_length=200_000)] = []
     rehearsals: Annotated[list[ReportDocument], Field(max_length=500)] = []
 
 

@@ -47,6 +47,19 @@ def test_a_run_with_other_metrics_begins_with_them(context: Context) -> None:
     assert len(figures(at)) == 2
 
 
+def test_histograms_stand_below_the_metrics(context: Context) -> None:
+    run = script_run(context, histograms=True)
+    at = open_page("run", run=run.id, view="Metrics")
+    drawn = figures(at)
+    assert [plot["layout"]["title"]["text"] for plot in drawn] == [
+        "psnr",
+        "val_psnr",
+        "weights &lt;b&gt;",
+    ]
+    assert numbers(drawn[2]["data"][0]["x"]) == [10, 20]
+    assert "Histograms" in words(at)
+
+
 def test_resume_and_clone_are_off_and_stop_asks_the_script(context: Context) -> None:
     run = script_run(context, ended=False)
     at = open_page("run", run=run.id)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+from pydantic import ValidationError
 
 from ganboard.db.curves import logged
 from ganboard.db.models import Run
@@ -17,6 +18,7 @@ from ganboard.worker.external import importing
 from ganboard.worker.external.recording import BadReport
 from ganboard.worker.interchange import export, importer
 from ganboard.worker.interchange.bundle import BadBundle
+from ganboard.worker.interchange.schema import HistogramDocument
 from tests.cli import ganboard
 from tests.scripts import beginning, script_run
 
@@ -99,15 +101,32 @@ def test_the_command_says_where_a_recording_is_torn(context: Context, tmp_path: 
 
 
 def test_a_run_of_a_script_is_exported_and_imported(context: Context, tmp_path: Path) -> None:
-    run = script_run(context)
+    run = script_run(context, histograms=True)
     rows = list(logged.rows(context.engine, run.id))
+    before = logged.histograms(context.engine, run.id)
     export.export(context, run, tmp_path / "out")
     commands.delete_run(context.engine, run_id=run.id)
     back = importer.read_in(context, tmp_path / "out")
     assert (back.external, back.config, back.epoch) == (True, run.config, run.epoch)
     assert list(logged.rows(context.engine, run.id)) == rows
+    after = logged.histograms(context.engine, run.id)
+    assert [(one.name, one.step, one.edges.tolist(), one.counts.tolist()) for one in after] == [
+        (one.name, one.step, one.edges.tolist(), one.counts.tolist()) for one in before
+    ]
+    assert len(after) == 2
     assert queries.grid_epochs(context.engine, run.id) == [1, 2, 3]
     assert not external.expects(context.engine, run_id=run.id, number=run.reports)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"edges": [0, 2, 1]}, {"counts": [1]}, {"edges": [0, 1, "nan"]}, {"name": ""}, {"step": -1}],
+)
+def test_a_histogram_that_contradicts_itself_is_refused(change: dict[str, object]) -> None:
+    given = {"name": "w", "step": 1, "time": 1.0, "edges": [0, 1, 2], "counts": [1, 2]}
+    HistogramDocument.model_validate(given)
+    with pytest.raises(ValidationError):
+        HistogramDocument.model_validate({**given, **change})
 
 
 def test_a_changed_table_of_metrics_is_refused(context: Context, tmp_path: Path) -> None:

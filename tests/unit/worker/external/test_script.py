@@ -69,6 +69,7 @@ def test_everything_that_a_script_tells_is_stored(context: Context, tmp_path: Pa
     with ganboard.start("all of it", config, steps_per_epoch=10) as run:
         run.images(0, np.zeros((4, 8, 8)))
         for step in range(1, 11):
+            run.histogram(step, weights=np.arange(step), deep=[[math.nan, 1.0]])
             run.log(step, g_loss=np.float32(step), d_loss=1, fid=math.nan if step == 3 else 2.5)
         run.epoch(1, val_loss=0.25)
         run.images(1, np.linspace(-1, 1, 5 * 8 * 8 * 3).reshape(5, 8, 8, 3))
@@ -84,6 +85,10 @@ def test_everything_that_a_script_tells_is_stored(context: Context, tmp_path: Pa
     assert math.isnan(fid[3])
     assert fid[4] == 2.5
     assert points(context, run.id, "val_loss") == {10: 0.25}
+    spread = logged.histograms(context.engine, run.id, "weights")
+    assert [(one.step, one.counts.sum()) for one in spread] == [(n, n) for n in range(1, 11)]
+    assert (spread[9].edges[0], spread[9].edges[-1]) == (0, 9)
+    assert logged.histogram_names(context.engine, run.id) == ["deep", "weights"]
     epoch = queries.epochs(context.engine, run.id)[0]
     assert (epoch.g_loss, epoch.d_loss, epoch.steps, epoch.images) == (5.5, 1.0, 10, 80)
     assert queries.grid_epochs(context.engine, run.id) == [0, 1]
@@ -135,6 +140,8 @@ def test_nothing_is_raised_and_everything_odd_is_said_once(
         run.log(-1, good=1.0)
         run.log("five", good=1.0)  # type: ignore[arg-type]
         run.images(1, "picture")
+        run.histogram(1, empty=[math.nan])
+        run.histogram(-1, weights=[1.0])
         run.images(1, np.zeros((0, 8, 8)))
         run.epoch(0)
         run.note("x", "loud")  # type: ignore[arg-type]
@@ -150,6 +157,7 @@ def test_nothing_is_raised_and_everything_odd_is_said_once(
         "Step -1 is not a number from 0",
         "Step 2 was logged after step 5.",
         "Images of shape () cannot be drawn",
+        "a histogram needs at least one finite value",
         "epoch 0 is not a number from 1",
         "Values logged after finish are not stored.",
     ):

@@ -53,3 +53,23 @@ def test_the_trend_is_a_moving_average_that_passes_over_gaps() -> None:
     trend = next(line for line in plot.data if line.uid == "trend")
     assert trend.y == pytest.approx([1, 1.5, 2, np.nan, 2.75, 4, 5.25], nan_ok=True)
     assert str(histograms.TREND_EPOCHS) in trend.name
+
+
+def test_histograms_with_bins_of_their_own_are_drawn_on_common_ones() -> None:
+    edges = [np.array([0.0, 1.0, 2.0]), np.array([-2.0, 0.0, 4.0]), np.array([1.0, 1.0])]
+    counts = [np.array([1.0, 3.0]), np.array([2.0, 2.0]), np.array([5.0])]
+    plot = histograms.spread([10, 20, 30], edges, counts, "w <b>")
+    drawn = plot.data[0]
+    assert drawn.x.tolist() == [10, 20, 30]
+    assert len(drawn.y) == histograms.BINS
+    assert np.nansum(drawn.z, axis=0) == pytest.approx([100, 100, 100])
+    above = drawn.y > 1
+    assert np.nansum(drawn.z[above, 0]) == pytest.approx(75)
+    assert np.nansum(drawn.z[above, 1]) == pytest.approx(37.5)
+    assert np.count_nonzero(np.isfinite(drawn.z[:, 2])) == 1  # all values are equal
+    assert "&lt;b&gt;" in plot.layout.title.text
+
+
+def test_histograms_of_one_value_alone() -> None:
+    plot = histograms.spread([1], [np.array([2.0, 2.0])], [np.array([7.0])], "w")
+    assert np.nansum(plot.data[0].z) == pytest.approx(100)
