@@ -86,7 +86,7 @@ lock: install-dev ## resolve requirements/*.lock anew (ARGS=--upgrade takes the 
 	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra cpu --extra postgres --extra kubernetes -o requirements/kubernetes.lock
 	$(LOCK) -c requirements/dev.lock --group build -o requirements/build.lock
 	$(LOCK) --group rehearse $(ARGS) -o worker/rehearsal/compilers.lock
-	sed -n '/^tensorflow/d; s/ \\$$//p' requirements/dev.lock | grep '^[a-z]' > .venv/all-but-tensorflow.txt
+	sed -n '/^tensor\(flow\|board\)/d; s/ \\$$//p' requirements/dev.lock | grep '^[a-z]' > .venv/all-but-tensorflow.txt
 	$(LOCK) -c .venv/all-but-tensorflow.txt pyproject.toml --group build --group tf220 --extra dev -o requirements/tf220.lock
 
 rehearse: install ## compile every model's step for TPUs and GPUs that are not here (hours; ARGS="--model sngan --on v5e-1,h100")

@@ -205,6 +205,7 @@ def test_locks_agree_and_the_web_has_no_tensorflow() -> None:
     assert {k: v for k, v in pins["gpu"].items() if k in pins["dev"]}.items() <= pins["dev"].items()
     shared = {k: v for k, v in pins["tf220"].items() if k in pins["dev"]}
     assert set(shared.items() - pins["dev"].items()) == {
+        ("tensorboard", "2.20.0"),
         ("tensorflow", "2.20.0"),
         ("tensorflow-cpu", "2.20.0"),
     }

@@ -227,4 +227,7 @@ class Settings(BaseModel):
         "Number of snapshots of the weights to keep, spread evenly over the run, for its path on"
         " a loss surface (5 MB each for DCGAN; 0: none)",
         affects="records", ge=0, le=200)
+    tensorboard: bool = setting(False, "Output",
+        "Write TensorBoard event files while training, in the run's folder",
+        label="TensorBoard files", affects="records")
     # fmt: on

@@ -181,11 +181,11 @@ class DbSink:
         return len(event.g_losses) * self._config.batch_size / (now - before) if before else None
 
 
-class Both:
-    """Passes events to one sink, then to another."""
+class Sinks:
+    """Passes events to several sinks in turn."""
 
-    def __init__(self, first: Sink, second: Sink) -> None:
-        self._sinks = (first, second)
+    def __init__(self, *sinks: Sink) -> None:
+        self._sinks = sinks
 
     def __call__(self, event: Event) -> None:
         for sink in self._sinks:

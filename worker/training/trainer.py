@@ -15,12 +15,13 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 from typing import cast
 
 from ganboard.db.engine import make_engine
 from ganboard.db.errors import LeaseLost
+from ganboard.db.models import Run
 from ganboard.db.placement import groups
 from ganboard.db.runs import commands, queries
 from ganboard.db.settings import Settings
@@ -34,8 +35,9 @@ from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
 from ganboard.worker.process import machine
 from ganboard.worker.process.parent_death import die_with_named_parent
+from ganboard.worker.tensorboard import installed
 from ganboard.worker.training import worker_group
-from ganboard.worker.training.db_sink import Both, DbSink
+from ganboard.worker.training.db_sink import DbSink, Sinks
 from ganboard.worker.training.lease import EXIT_LEASE_LOST, Lease
 from ganboard.worker.training.process_group import EXIT_ERROR, EXIT_HANGS, EXIT_PARTNER
 from ganboard.worker.training.retry import DatabaseUnavailable, retry_while_unavailable
@@ -75,20 +77,30 @@ def train_attempt(
             return interrupt if interrupted.is_set() else "stop" if lease.stop_requested else "go"
 
         @contextmanager
-        def make_sink(config: RunConfig) -> Iterator[Sink]:
+        def make_sink(run: Run, config: RunConfig) -> Iterator[Sink]:
             here = machine.name(context.settings)
-            with DbSink(
-                context.engine, run_id, attempt, config, interrupted.is_set, machine=here
-            ) as sink:
-                logged = Both(sink, RunLog(config))
+            with ExitStack() as stack:
+                sink = stack.enter_context(
+                    DbSink(
+                        context.engine, run_id, attempt, config, interrupted.is_set, machine=here
+                    )
+                )
+                sinks: list[Sink] = [sink, RunLog(config)]
+                if config.tensorboard:
+                    installed.require()
+                    from ganboard.worker.tensorboard.live import EventFiles
+
+                    folder = context.settings.run_dir(run_id)
+                    sinks.append(stack.enter_context(EventFiles(folder, run, config, sink)))
+                stored = Sinks(*sinks)
 
                 def store(event: Event) -> None:
                     lease.take_over(event)
-                    logged(event)
+                    stored(event)
                     if event == Phase("importing"):
                         sink.flush()  # no write may be pending then: see worker/training/start.py
 
-                yield Both(store, also) if also else store
+                yield Sinks(store, also) if also else store
 
         status, error = _train(context, run_id, attempt, make_sink, control)
     lease.release()
@@ -109,7 +121,7 @@ def follow_attempt(context: Context, run_id: str, attempt: int) -> int:
             logging.warning("Rank %d: %s", cluster.rank(), event.text)
 
     with _signals():  # rank 0 receives them, and all end together
-        _, error = _train(context, run_id, attempt, lambda config: nullcontext(log), lambda: "go")
+        _, error = _train(context, run_id, attempt, lambda *_: nullcontext(log), lambda: "go")
     if error is None:
         return 0
     logging.error("Rank %d: %s", cluster.rank(), error)
@@ -132,7 +144,7 @@ def _train(
     context: Context,
     run_id: str,
     attempt: int,
-    make_sink: Callable[[RunConfig], AbstractContextManager[Sink]],
+    make_sink: Callable[[Run, RunConfig], AbstractContextManager[Sink]],
     control: Control,
 ) -> tuple[str, str | None]:
     """The outcome, or "failed" and why. Raises LeaseLost and DatabaseUnavailable, and SystemExit
@@ -143,7 +155,7 @@ def _train(
         whole = parse(run.config)
         config = _shrunk(whole)
         registry.check_source(config, run.facts, run.id)
-        with make_sink(config) as sink:
+        with make_sink(run, config) as sink:
             sink(Phase("importing"))
             if config is not whole:
                 sink(Note("warning", _SHRUNK.format(whole=whole, now=config)))

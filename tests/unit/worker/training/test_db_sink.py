@@ -32,7 +32,7 @@ from ganboard.gan.presets import load
 from ganboard.gan.quality.declared import METRICS
 from ganboard.worker.context import Context
 from ganboard.worker.training import db_sink
-from ganboard.worker.training.db_sink import Both, DbSink
+from ganboard.worker.training.db_sink import DbSink, Sinks
 from ganboard.worker.training.retry import DatabaseUnavailable
 from tests.polling import wait_until
 
@@ -239,6 +239,6 @@ def test_those_on_disk_are_listed_and_no_others(context: Context, claimed: str) 
 
 def test_both_sinks_hear_everything_in_order() -> None:
     heard: list[tuple[str, object]] = []
-    both = Both(lambda event: heard.append(("a", event)), lambda event: heard.append(("b", event)))
+    both = Sinks(lambda event: heard.append(("a", event)), lambda event: heard.append(("b", event)))
     both(Phase("saving"))
     assert heard == [("a", Phase("saving")), ("b", Phase("saving"))]
