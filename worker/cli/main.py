@@ -36,6 +36,7 @@ from ganboard.worker.cli import annotations as annotations_cli
 from ganboard.worker.cli.claims import launch as claim_cli
 from ganboard.worker.cli.claims import stored as claims_cli
 from ganboard.worker.cli.fleet import commands as fleet
+from ganboard.worker.cli.interchange import commands as interchange
 from ganboard.worker.cli.options import AsJson, open_database
 from ganboard.worker.cli.reports import report
 from ganboard.worker.cli.requests import evaluate, surface
@@ -218,14 +219,14 @@ def doctor(
 
 ELSEWHERE: tuple[Callable[..., None], ...] = (
     launch.run, launch.train, runs.runs, runs.show, runs.explain, runs.stop, launch.resume,
-    launch.clone, launch.fork, trash.delete, trash.undelete, runs.export, annotations_cli.tag,
-    annotations_cli.note, annotations_cli.archive, annotations_cli.unarchive, sweep.sweep,
-    study.study, report.report, claim_cli.claim, surface.surface, evaluate.evaluate,
+    launch.clone, launch.fork, trash.delete, trash.undelete, interchange.export,
+    annotations_cli.tag, annotations_cli.note, annotations_cli.archive, annotations_cli.unarchive,
+    sweep.sweep, study.study, report.report, claim_cli.claim, surface.surface, evaluate.evaluate,
     *of_models.commands(),
     rehearse.rehearse, serve.serve, verify.selftest, own_models.check, firstday.firstday,
     backup.backup,
     backup.restore, fleet.machines, fleet.drain, fleet.undrain, fleet.priority,
-    fleet.schedule,
+    fleet.schedule, interchange.tensorboard,
 )  # fmt: skip
 for command in ELSEWHERE:
     app.command(
@@ -233,7 +234,7 @@ for command in ELSEWHERE:
     )(command)
 app.command("studies")(study.list_studies)
 app.command("published")(study.list_published)
-app.command("import")(runs.import_runs)
+app.command("import")(interchange.import_runs)
 
 
 @database.command()

@@ -1,9 +1,8 @@
-"""The commands for stored runs: `ganboard runs`, `show`, `stop`, `export`, `import`. Thin, as
+"""The commands for stored runs: `ganboard runs`, `show`, `explain`, `stop`. Thin, as
 `worker.cli.main`."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -191,109 +190,3 @@ def stop(run_id: RunId, as_json: AsJson = False) -> None:
         else f"Run {found.id} stops after the current step."
     )
     output.changed(context, found.id, said, as_json)
-
-
-def export(
-    run_id: RunId,
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="New or empty directory.")],
-    as_json: AsJson = False,
-) -> None:
-    """Write a run as files: run.json, epochs.csv, steps.csv, quality.csv, events.csv, grids/*.png,
-    train.log, manifest.json.
-
-    `ganboard import` reads such a folder, or a ZIP of it, on another machine.
-
-    Example:
-      ganboard export latest results/baseline
-    """
-    from ganboard.worker import placement
-    from ganboard.worker.interchange import export as exporter
-
-    context, found = find(run_id)
-    files = [
-        (str(path.relative_to(directory)), path.stat().st_size)
-        for path in exporter.export(context, found, directory)
-    ]
-    if as_json:
-        return output.print_json(
-            {
-                "id": found.id,
-                "directory": str(directory.resolve()),
-                "files": [{"path": p, "bytes": b} for p, b in files],
-            }
-        )
-    grids = [size for path, size in files if path.startswith("grids")]
-    without_log = "train.log" not in dict(files) and placement.log_absence(context, found)
-    listed = [(path, size) for path, size in files if not path.startswith("grids")]
-    if grids:
-        listed.append((f"grids/ ({len(grids)} images)", sum(grids)))
-    typer.echo(
-        "\n".join(
-            [
-                f"Exported run {found.id} to {directory}",
-                *(f"{size:>12,} bytes  {path}" for path, size in listed),
-                *([without_log] if without_log else []),
-            ]
-        )
-    )
-    return None
-
-
-def import_runs(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="PATH...",
-            help="Folders written by `ganboard export`, ZIP files of them, bundles of `ganboard"
-            " firstday`, or files that `ganboard.start` recorded offline.",
-        ),
-    ],
-    as_json: AsJson = False,
-) -> None:
-    """Read in runs that another machine exported, to see and compare them here; of a first day's
-    bundle also its step times, which calibrate the estimates of `ganboard rehearse`.
-
-    Each is checked in full before it is stored: files that were changed, values out of range and
-    strange archives are refused. A recording that was cut off is read up to there.
-
-    Example:
-      ganboard import results/baseline from-the-server.zip
-    """
-    from ganboard.worker.external import importing as recordings
-    from ganboard.worker.firstday import importing
-    from ganboard.worker.formatting import clean
-    from ganboard.worker.interchange import importer
-
-    context = open_database(create=True)
-    found = []
-    for path in paths:
-        if recordings.is_recording(path):
-            recorded = recordings.read_in(context, path)
-            found.append(recorded.run)
-            if recorded.problem:
-                typer.echo(clean(recorded.problem), err=True)
-            continue
-        if not importing.is_bundle(path):
-            found.append(importer.read_in(context, path))
-            continue
-        day = importing.read_in(context, path)
-        found += day.runs
-        if not as_json:
-            known = f", {len(day.known)} known already" if day.known else ""
-            typer.echo(
-                f"Machine {clean(day.machine)}: {day.calibrations} step times,"
-                f" {len(day.runs)} runs{known}."
-            )
-    if as_json:
-        return output.print_json(
-            [
-                {"id": run.id, "name": run.name, "status": run.status, "epochs": run.epoch}
-                for run in found
-            ]
-        )
-    for run in found:
-        typer.echo(
-            f"Run {run.id} ({run.name}): {run.status} after {run.epoch} epochs on"
-            f" {(run.hardware or {}).get('host', 'an unknown machine')}."
-        )
-    return None

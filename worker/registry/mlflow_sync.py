@@ -193,7 +193,7 @@ def client(uri: str) -> Any:
         return MlflowClient(uri)
     except MlflowException as error:
         cause = str(error).strip().splitlines()[0][:200]
-        raise SettingsError(f"GANBOARD_MLFLOW_URI={uri[:100]} cannot be used: {cause}") from None
+        raise SettingsError(f"MLflow at {uri[:100]} cannot be used: {cause}") from None
 
 
 def down(uri: str, error: Exception) -> MlflowUnreachable:
@@ -216,7 +216,7 @@ def require() -> None:
     """Raises SettingsError when MLflow is not installed."""
     if find_spec("mlflow") is None:
         raise SettingsError(
-            "MLflow is not installed. Run `pip install 'ganboard[mlflow]'`, or unset"
+            "MLflow is not installed. Run `pip install 'ganboard[mlflow]'`; to do without, unset"
             " GANBOARD_MLFLOW_URI."
         )
 

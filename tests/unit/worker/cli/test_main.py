@@ -37,6 +37,7 @@ COMMAND_LINE = {
     "delete": ["RUN", "--permanently", "--yes", "-y", "--json"],
     "undelete": ["RUN...", "--json"],
     "export": ["RUN", "DIR", "--json"],
+    "tensorboard": ["RUN", "DIR", "--json"],
     "tag": ["RUN", "[+TAG|-TAG]...", "--json"],
     "note": ["RUN", "TEXT", "--json"],
     "archive": ["RUN...", "--json"],
@@ -139,7 +140,7 @@ COMMAND_LINE = {
         "--json",
     ],
     "published": ["--json"],
-    "import": ["PATH...", "--json"],
+    "import": ["[tensorboard|mlflow|wandb] PATH...", "--json"],
     "studies": ["--json"],
     "report": ["STUDY|RUN", "FILE", "--html", "--pdf"],
     "bench": [

@@ -153,9 +153,7 @@ def test_addresses_that_are_none(
 ) -> None:
     with pytest.raises(
         SettingsError,
-        match=(
-            r"Set GANBOARD_MLFLOW_URI" if not name else r"^GANBOARD_MLFLOW_URI=nowhere://x cannot"
-        ),
+        match=(r"Set GANBOARD_MLFLOW_URI" if not name else r"^MLflow at nowhere://x cannot"),
     ):
         mlflow_sync.main(name, once=True)
 

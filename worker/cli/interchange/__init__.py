@@ -1,0 +1,1 @@
+"""The commands that write runs as files and read them in."""
