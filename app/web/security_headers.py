@@ -10,7 +10,7 @@ import hashlib
 import logging
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -49,12 +49,9 @@ POLICY = {
     "manifest-src": "'self'",
     "base-uri": "'self'",
     "form-action": "'self'",
-    "frame-ancestors": "'none'",
 }
 HEADERS = {
-    "Content-Security-Policy": "; ".join(f"{name} {sources}" for name, sources in POLICY.items()),
     "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",  # addresses name runs
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -70,12 +67,22 @@ NO_STORE = {"Cache-Control": "no-store"}
 PROTOCOL = "sec-websocket-protocol"
 
 
+def framing(origins: Sequence[str]) -> dict[str, str]:
+    """The headers that say which pages may show the dashboard in a frame: none but those of
+    `origins`."""
+    policy = POLICY | {"frame-ancestors": " ".join(origins) or "'none'"}
+    headers = {"Content-Security-Policy": "; ".join(map(" ".join, policy.items()))}
+    # the older header knows no list of origins
+    return headers if origins else {**headers, "X-Frame-Options": "DENY"}
+
+
 class SecurityHeaders:
     """ASGI middleware; the settings are read once, as the server is."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._settings = Settings()
+        self._headers = HEADERS | framing(self._settings.frame_origins)
         self._signs_in = sign_in(self._settings) is not None
         self._encrypted = self._settings.public_url.startswith("https://")
 
@@ -91,7 +98,7 @@ class SecurityHeaders:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in self._headers.items():
                     headers[name] = value
                 if self._encrypted:
                     headers["Strict-Transport-Security"] = "max-age=31536000"

@@ -52,6 +52,11 @@ class Settings(BaseSettings):
             " sign-in"
         ),
     )
+    framed_by: str = Field(
+        "",
+        description="Origins, separated by blanks, whose pages may show the dashboard in a frame,"
+        " such as http://localhost:8888",
+    )
     oidc_url: str = Field(
         "",
         description=(
@@ -214,6 +219,16 @@ class Settings(BaseSettings):
             )
         return range(low, high + 1)
 
+    @cached_property
+    def frame_origins(self) -> list[str]:
+        """FRAMED_BY, each a source of a Content-Security-Policy. Raises SettingsError."""
+        for one in self.framed_by.split():
+            if not re.fullmatch(r"https?://(\*\.)?[A-Za-z0-9.-]{1,253}(:(\*|\d{1,5}))?", one):
+                raise SettingsError(
+                    f"GANBOARD_FRAMED_BY={one[:80]} is no origin, such as http://localhost:8888."
+                )
+        return self.framed_by.split()
+
     def run_dir(self, run_id: str) -> Path:
         """Directory of a run's log and checkpoints: below HOME/runs, whatever the database says.
         Raises SettingsError."""
@@ -242,7 +257,7 @@ class Settings(BaseSettings):
         Raises SettingsError when it cannot be written, or when the environment asks for what there
         is not.
         """
-        _ = self.json_logs, self.machine_wait_seconds, self.port_range
+        _ = self.json_logs, self.machine_wait_seconds, self.port_range, self.frame_origins
         try:
             # a new one is its owner's alone
             self.state.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from ganboard.app.web.security_headers import HEADERS, POLICY
+from ganboard.app.web.security_headers import HEADERS, POLICY, framing
 from ganboard.db.models import Run
 from ganboard.worker.context import Context
 from tests.e2e.furniture import furnish
@@ -34,7 +34,9 @@ def test_every_answer_has_them(server: str, path: str) -> None:
             found = answer.headers
     except urllib.error.HTTPError as error:
         found = error.headers
-    assert {name: found[name] for name in HEADERS} == HEADERS
+    expected = HEADERS | framing([])
+    assert {name: found[name] for name in expected} == expected
+    assert "frame-ancestors 'none'" in found["Content-Security-Policy"]
     # it is not encrypted, and this machine alone reaches it
     assert found["Strict-Transport-Security"] is None
 
