@@ -1,11 +1,12 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up install install-dev test test-rest test-all test-fast test-tf220 crash-quick crash cluster-test soak check audit sbom chromium lock rehearse docker clean
+.PHONY: help up install install-dev test test-rest test-all test-fast test-tf220 crash-quick crash cluster-test soak check audit sbom wheel release-notes chromium lock update rehearse docker clean
 
 PORT ?= 8501
 ARGS ?=
 MINUTES ?= 120
 LOCKED ?= worker
+VERSION ?= $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 BIN := .venv/bin
 # what touches TensorFlow
 ENGINE := tests/unit/gan $(patsubst %,tests/integration/test_%.py,golden memory multi_worker replicas tiled_replicas train_command)
@@ -57,12 +58,14 @@ cluster-test: install-dev ## several hosts as network namespaces, and a real SLU
 soak: install-dev ## random faults against a small fleet, then the universal checker (MINUTES=120)
 	$(BIN)/python -m tests.crash.soak $(MINUTES)
 
-check: install-dev ## formatting, lint, types, import contracts, compose file
+check: install-dev ## formatting, lint, types, import contracts, compose file, workflows, citation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 
 audit: install-dev ## known vulnerabilities of the pinned packages (needs the online database; tests/advisories.toml has the exceptions)
 	$(BIN)/python -m tests.audit requirements/*.lock worker/rehearsal/compilers.lock
@@ -71,6 +74,13 @@ sbom: install-dev ## what a worker is made of, as build/sbom.cdx.json in Cyclone
 	@mkdir -p build
 	$(BIN)/cyclonedx-py requirements requirements/$(LOCKED).lock --pyproject pyproject.toml --output-reproducible \
 		--output-format JSON --output-file build/sbom.cdx.json
+
+wheel: install-dev ## ganboard as a package, in dist/
+	@rm -rf build/lib
+	$(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+release-notes: install-dev ## the changelog of VERSION as build/release-notes.md
+	$(BIN)/python -m tests.release notes $(VERSION)
 
 chromium: install-dev # finds or fetches a browser; only GANBOARD_REQUIRE_BROWSER makes its absence an error
 	@$(BIN)/python -m tests.chromium
@@ -88,6 +98,11 @@ lock: install-dev ## resolve requirements/*.lock anew (ARGS=--upgrade takes the 
 	$(LOCK) --group rehearse $(ARGS) -o worker/rehearsal/compilers.lock
 	sed -n '/^tensor\(flow\|board\)/d; s/ \\$$//p' requirements/dev.lock | grep '^[a-z]' > .venv/all-but-tensorflow.txt
 	$(LOCK) -c .venv/all-but-tensorflow.txt pyproject.toml --group build --group tf220 --extra dev -o requirements/tf220.lock
+
+update: install-dev ## newest versions of all packages into requirements/*.lock, and what changed
+	@cp requirements/dev.lock .venv/dev.lock.before
+	$(MAKE) lock ARGS=--upgrade
+	@$(BIN)/python -m tests.release pins .venv/dev.lock.before requirements/dev.lock
 
 rehearse: install ## compile every model's step for TPUs and GPUs that are not here (hours; ARGS="--model sngan --on v5e-1,h100")
 	$(BIN)/ganboard rehearse models $(ARGS)

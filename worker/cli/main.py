@@ -60,8 +60,20 @@ app.add_typer(searches.search_app, name="search")
 app.add_typer(verify.bench_app, name="bench")
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"ganboard {version('ganboard')}")
+        raise typer.Exit
+
+
 @app.callback()
-def main() -> None:
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Launch, watch and compare accelerated GAN training.
 
     First steps:
