@@ -73,10 +73,11 @@ def machine(settings: Settings) -> Iterator[Check]:
 
 def installation(settings: Settings, engine: Engine) -> Iterator[Check]:
     """What the parts of this installation do: the queue, and by the database the workers, what
-    waits for them, and the background processes."""
+    waits for them, the background processes and the clock."""
     yield queue.queue(settings)
     yield from workers.workers(Context(settings, engine))
     yield from background.checks(engine)
+    yield database.time(engine)
 
 
 def data_sets(settings: Settings) -> Iterator[Check]:

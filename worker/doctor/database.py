@@ -87,14 +87,17 @@ def _file(engine: Engine, *, deep: bool) -> Iterator[Check]:
         )
 
 
-def content(engine: Engine) -> Iterator[Check]:
-    """Runs without an owner, and the clock."""
+def time(engine: Engine) -> Check:
+    """This machine's clock against the database's."""
     skew = clock.difference(engine)
-    if abs(skew) > SKEW_SECONDS:
-        remedy = f"Leases use the database's clock, pages use this machine's. {clock.REMEDY}"
-        yield Check("clock", "warn", clock.described(skew), remedy)
-    else:
-        yield Check("clock", "ok", clock.described(skew))
+    if abs(skew) <= SKEW_SECONDS:
+        return Check("clock", "ok", clock.described(skew))
+    remedy = f"Leases use the database's clock, pages use this machine's. {clock.REMEDY}"
+    return Check("clock", "warn", clock.described(skew), remedy)
+
+
+def content(engine: Engine) -> Iterator[Check]:
+    """Runs without an owner."""
     if dead := [
         run.id
         for run in queries.list_runs(engine, statuses=ACTIVE, archived=True)
