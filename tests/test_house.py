@@ -198,9 +198,21 @@ def test_locks_agree_and_the_web_has_no_tensorflow() -> None:
         for lock in LOCKS
     }
     assert set(pins) == {
-        *("build", "dev", "gcs", "gpu", "kubernetes", "mlflow", "s3", "tf220", "web", "worker")
+        *(
+            "build",
+            "dev",
+            "gcs",
+            "gpu",
+            "kubernetes",
+            "mlflow",
+            "onnx",
+            "s3",
+            "tf220",
+            "web",
+            "worker",
+        )
     }
-    for name in ("build", "s3", "web", "worker"):
+    for name in ("build", "onnx", "s3", "web", "worker"):
         assert pins[name].items() <= pins["dev"].items()
     assert {k: v for k, v in pins["gpu"].items() if k in pins["dev"]}.items() <= pins["dev"].items()
     shared = {k: v for k, v in pins["tf220"].items() if k in pins["dev"]}

@@ -18,10 +18,19 @@ import tensorflow as tf
 class GroupedConv2D(keras.layers.Conv2D):  # type: ignore[misc]
     """`Conv2D` with `groups` > 1 and channels last: the same function of the same weights."""
 
+    def keras_layer(self) -> tuple[Any, list[Any]]:
+        """A convolution without groups, which programs without XLA can compute too, and its
+        weights."""
+        config = self.get_config() | {"groups": 1, "dtype": "float32"}
+        rest = [variable for variable in self.weights if variable is not self.kernel]
+        return keras.layers.Conv2D.from_config(config), [self._laid_out(self.kernel.value), *rest]
+
     def convolution_op(self, inputs: Any, kernel: tf.Tensor) -> tf.Tensor:
+        return super().convolution_op(inputs, self._laid_out(kernel))
+
+    def _laid_out(self, kernel: tf.Tensor) -> tf.Tensor:
         own, filters = kernel.shape[-2:]
         of_input = np.arange(own * self.groups) // own
         of_output = np.arange(filters) // (filters // self.groups)
         same = tf.constant(of_input[:, None] == of_output[None, :], kernel.dtype)
-        laid_out = tf.tile(kernel, [1, 1, self.groups, 1]) * same
-        return super().convolution_op(inputs, laid_out)
+        return tf.tile(kernel, [1, 1, self.groups, 1]) * same

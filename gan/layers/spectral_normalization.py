@@ -14,12 +14,22 @@ import tensorflow as tf
 from keras.src.backend import AutocastScope
 from keras.src.backend.common.stateless_scope import get_stateless_scope
 
+from ganboard.gan.layers.in_keras import in_keras
+
 _LEAST = 1e-12
 
 
 class SpectralNormalization(keras.layers.SpectralNormalization):  # type: ignore[misc]
     """The wrapped layer with its kernel divided by its largest singular value, as estimated by
     `power_iterations` from `vector_u`, which moves in training."""
+
+    def keras_layer(self) -> tuple[Any, list[Any]]:
+        """The wrapped layer, and its weights with the kernel as inference divides it."""
+        divided, _ = normalized(self.kernel.value, self.vector_u.value, self.power_iterations)
+        weights = [
+            divided if variable is self.kernel else variable for variable in self.layer.weights
+        ]
+        return in_keras(self.layer)[0], weights
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         with AutocastScope(None):  # 16 bits are too few for the iteration

@@ -37,6 +37,7 @@ from ganboard.worker.cli.claims import launch as claim_cli
 from ganboard.worker.cli.claims import stored as claims_cli
 from ganboard.worker.cli.fleet import commands as fleet
 from ganboard.worker.cli.interchange import commands as interchange
+from ganboard.worker.cli.interchange import networks
 from ganboard.worker.cli.options import AsJson, open_database
 from ganboard.worker.cli.reports import report
 from ganboard.worker.cli.requests import evaluate, surface
@@ -238,7 +239,7 @@ ELSEWHERE: tuple[Callable[..., None], ...] = (
     rehearse.rehearse, serve.serve, verify.selftest, own_models.check, firstday.firstday,
     backup.backup,
     backup.restore, fleet.machines, fleet.drain, fleet.undrain, fleet.priority,
-    fleet.schedule, interchange.tensorboard,
+    fleet.schedule, networks.networks, interchange.tensorboard,
 )  # fmt: skip
 for command in ELSEWHERE:
     app.command(

@@ -36,6 +36,13 @@ class RealnessHeads(keras.layers.Layer):  # type: ignore[misc]
             for name, seed in zip(names, seeds, strict=True)
         ]
 
+    def keras_layer(self) -> tuple[keras.Model, list[Any]]:
+        """The same in Keras's own layers, and its weights."""
+        features = keras.Input((self.heads[0].kernel.shape[0],))
+        heads = [keras.layers.Dense(1, name=head.name)(features) for head in self.heads]
+        joined = keras.layers.Concatenate()(heads)
+        return keras.Model(features, joined, name=self.name), self.weights
+
     def build(self, input_shape: tuple[int | None, ...]) -> None:
         for head in self.heads:
             head.build(input_shape)

@@ -60,6 +60,15 @@ class UpConv3D(keras.layers.Layer):  # type: ignore[misc]
         )
         self._initializer = initializer
 
+    def keras_layer(self) -> tuple[keras.Sequential, list[Any]]:
+        """The three layers that this one folds, and its weights."""
+        three = (
+            keras.layers.UpSampling3D(self.factors),
+            keras.layers.ZeroPadding3D(self.pads),
+            keras.layers.Conv3D(self.filters, self.size),
+        )
+        return keras.Sequential(three, name=self.name), self.weights
+
     def build(self, input_shape: tuple[int | None, ...]) -> None:
         channels = int(input_shape[-1] or 0)
         self.kernel = self.add_weight(

@@ -38,6 +38,7 @@ COMMAND_LINE = {
     "undelete": ["RUN...", "--json"],
     "export": ["RUN", "DIR", "--json"],
     "tensorboard": ["RUN", "DIR", "--json"],
+    "networks": ["RUN", "DIR", "--format", "--network", "--epoch", "--json"],
     "tag": ["RUN", "[+TAG|-TAG]...", "--json"],
     "note": ["RUN", "TEXT", "--json"],
     "archive": ["RUN...", "--json"],
