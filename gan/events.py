@@ -221,10 +221,13 @@ FACTS = {
     "classifier_accuracy": "Test accuracy of the classifier used for evaluation",
     "generator_layers": "Layers of G: kind and output",
     "discriminator_layers": "Layers of D",
+    "generator_summary": "Layers of G: name, kind, output, parameters, trainable parameters",
+    "discriminator_summary": "Layers of D",
     "form": "How the step is computed on this device",
     "validation": "Generated and real showers at the last evaluation",
 }
-UNLISTED = frozenset({"validation"})  # facts that are drawn and not listed
+# facts that are drawn and not listed
+UNLISTED = frozenset({"validation", "generator_summary", "discriminator_summary"})
 
 
 class Sink(Protocol):

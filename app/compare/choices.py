@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ganboard.app.run.records import format_value
+from ganboard.app.run.recorded.records import format_value
 from ganboard.db.models import Run
 from ganboard.gan.config import diff
 from ganboard.gan.settings.metadata import about, affecting, all_defaults, all_settings

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ganboard.app.compare import fairness
 from ganboard.app.compare.choices import choices
-from ganboard.app.run.records import format_value
+from ganboard.app.run.recorded.records import format_value
 from ganboard.db.models import ENDED, Run
 from ganboard.gan.quality.declared import METRICS
 from ganboard.gan.settings.features import conflict, recorded

@@ -7,7 +7,7 @@ import math
 from datetime import datetime
 from typing import Any
 
-from ganboard.app.run.records import format_value
+from ganboard.app.run.recorded.records import format_value
 from ganboard.db.models import ENDED, Run
 from ganboard.gan.config import diff
 from ganboard.gan.data import revision

@@ -15,7 +15,7 @@ from ganboard.app import errors, navigation
 from ganboard.app.compare import results
 from ganboard.app.compare.comparison import Compared
 from ganboard.app.compare.results import FIDS, SPEED_AND_LOSS, Measure
-from ganboard.app.run.records import format_value
+from ganboard.app.run.recorded.records import format_value
 from ganboard.app.run.requested import evaluation
 from ganboard.app.runs import listing
 from ganboard.app.theme import style

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from ganboard.app.compare.comparison import Compared
-from ganboard.app.run.records import flat, format_value
+from ganboard.app.run.recorded.records import flat, format_value
 from ganboard.db.models import Run
 from ganboard.gan.events import FACTS, UNLISTED
 from ganboard.gan.settings.metadata import fields_by_group

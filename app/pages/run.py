@@ -23,11 +23,11 @@ from ganboard.app.run import (
     notes,
     panels,
     quality,
-    records,
     timings,
     wall,
 )
 from ganboard.app.run.log import tab as log_tab
+from ganboard.app.run.recorded import records
 from ganboard.app.run.requested import model, prediction, surface
 from ganboard.app.runs import trash as trash_actions
 from ganboard.app.theme import style

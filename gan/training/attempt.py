@@ -185,6 +185,8 @@ class Attempt:
         layers = {
             "generator_layers": summary.describe(nets.generator),
             "discriminator_layers": summary.describe(nets.discriminator),
+            "generator_summary": summary.table(nets.generator),
+            "discriminator_summary": summary.table(nets.discriminator),
         }
         sink(Facts(layers))
         if progress.step == 0 and self.agreement.leads:

@@ -31,6 +31,10 @@ MAX_GRIDS = 20_000
 MAX_FILES = MAX_GRIDS + 20
 
 
+# name, kind, output shape, parameters, trainable parameters
+LayerRow = tuple[Short, Short, Short, Count, Count]
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=False, defer_build=True)
 
@@ -75,6 +79,8 @@ class _Facts(_Open):
     quality_features: Short = ""
     generator_layers: list[Short] = []
     discriminator_layers: list[Short] = []
+    generator_summary: Annotated[list[LayerRow], Field(max_length=2000)] = []
+    discriminator_summary: Annotated[list[LayerRow], Field(max_length=2000)] = []
     validation: Validation | None = None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from ganboard.app.run import records
+from ganboard.app.run.recorded import records
 from ganboard.db.models import Run, SystemSample
 from ganboard.db.runs import reports
 from ganboard.gan.config import parse
@@ -35,6 +35,17 @@ def test_everything_can_be_downloaded(make_run: MakeRun) -> None:
     ):
         assert f"[{name}](/api/runs/{run.id}/{name})" in listed
     assert f"[run.json](/api/runs/{run.id})" in listed
+
+
+def test_the_networks_layer_by_layer(make_run: MakeRun) -> None:
+    rows = [["dense", "Dense", "12544", 1254400, 1254400], ["norm", "BatchNorm", "12544", 4, 2]]
+    run = make_run("networks", facts={"generator_summary": rows})
+    at = open_page("run", run=run.id, view="Config")
+    (label,) = [one.label for one in at.expander if "layers" in one.label]
+    assert label == "Generator: 2 layers, 1,254,404 parameters, 2 of them not trained"
+    table = next(one.value for one in at.dataframe if "Layer" in one.value)
+    assert table["Layer"].tolist() == ["dense", "norm"]
+    assert table["Parameters"].sum() == 1_254_404
 
 
 def test_system_samples(context: Context, make_run: MakeRun) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from ganboard.app.run.recorded import networks
 from ganboard.db.models import Run
 from ganboard.db.runs import queries
 from ganboard.gan.config import config_class
@@ -105,6 +106,7 @@ def draw_config(context: Context, run: Run) -> None:
             "Setting": st.column_config.TextColumn(width=180),
         },
     )
+    networks.draw(run)
     st.markdown("**Hardware**")
     if not run.hardware:
         st.caption("Reported once the trainer has initialized its devices.")
