@@ -15,7 +15,8 @@ from ganboard.worker.errors import ServiceFailed
 from ganboard.worker.rehearsal import environment
 from tests.cli import document
 
-pytestmark = pytest.mark.thorough
+# the limit lets it begin early: a compiler needs 3.5 GB, which the engine's tests take with time
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(1200)]
 
 
 @pytest.fixture
