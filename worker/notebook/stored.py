@@ -164,7 +164,7 @@ class StoredRun:
         grid = None if chosen is None else queries.grid(self._engine, self.id, chosen)
         if grid is None:
             raise KeyError(f"Run {self.id} has no images after epoch {epoch}: it has {known}.")
-        return Image.open(io.BytesIO(grid.png))
+        return Image.open(io.BytesIO(grid.png), formats=["PNG"])
 
     def watch(self, seconds: float = 2.0) -> None:
         """Show progress, losses and the newest images in a notebook until the run has ended, anew

@@ -27,6 +27,7 @@ from ganboard.db.models import (  # fmt: skip
     Epoch,
     Event,
     Grid,
+    LoggedHistogram,
     LoggedValues,
     Member,
     Metric,
@@ -267,6 +268,14 @@ def full_rows() -> list[SQLModel]:
             steps=np.array([1.0, 2.0]),
             times=np.array([1.5e9, 1.5e9]),
             values=np.array([0.5, np.nan]),
+        ),
+        LoggedHistogram(
+            run_id=run.id,
+            name="weights",
+            step=7,
+            time=1.5e9,
+            edges=np.array([-1.0, -0.0, 5e-324]),
+            counts=np.array([3.0, 4.0]),
         ),
         Worker(
             name="w",

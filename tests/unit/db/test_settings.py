@@ -55,6 +55,7 @@ def test_every_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "LABELS": "lab3",
         "GPUS": "one",
         "ADDRESS": "10.0.0.7",
+        "FRAMED_BY": "http://localhost:8888",
         "PORTS": "20000-20099",
         "POD_TEMPLATE": str(tmp_path / "pod.yaml"),
         "STORE": "s3://bucket/ganboard",

@@ -17,6 +17,7 @@ from ganboard.db.models import (
     ENDED,
     STATUSES,
     WAITING,
+    LoggedHistogram,
     LoggedValues,
     SchedulerJob,
     Study,
@@ -242,6 +243,8 @@ def test_deleting_takes_every_row_of_that_run_and_no_other(engine: Engine) -> No
         with writing(engine) as session:
             logged = {"name": "loss", "block": 0, "steps": one, "times": one, "values": one}
             session.add(LoggedValues(run_id=own["run_id"], **logged))
+            spread = {"name": "w", "step": 1, "time": 1.0, "edges": np.ones(2), "counts": one}
+            session.add(LoggedHistogram(run_id=own["run_id"], **spread))
             place = Place(f"worker of {own['run_id']}", "box-1", "box", "10.0.0.1")
             groups.assemble(session, own["run_id"], own["attempt"], [place])
             session.add(SchedulerJob(run_id=own["run_id"], scheduler="slurm"))
