@@ -16,16 +16,14 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
-from ganboard.gan.checkpoint import reader
-from ganboard.gan.checkpoint.reader import CheckpointError
 from ganboard.gan.config import RunConfig
-from ganboard.gan.generation.restore import Misfit, alone, assign
+from ganboard.gan.generation.formats import KERAS, NAMES, ONNX, SAVED_MODEL
+from ganboard.gan.generation.restore import alone, load
 from ganboard.gan.layers.in_keras import in_keras
 from ganboard.gan.layers.masked_dropout import MaskedDropout
 from ganboard.gan.modeling import recipe
 
-KERAS, SAVED_MODEL, ONNX = FORMATS = ("keras", "saved_model", "onnx")
-NAMES = ("generator", "discriminator")
+SUFFIXES = {KERAS: ".keras", SAVED_MODEL: "", ONNX: ".onnx"}
 ROWS = 2  # of the inputs that both forms are compared on
 _MASK = "keep_"  # inputs for dropout's masks, see `gan.layers.factory`
 _PLACEHOLDERS = ("keras_tensor", "input_layer")  # names that Keras invents
@@ -76,7 +74,7 @@ def write(
     for name in names:
         progress(f"reading the {name}")
         network = pair[name]
-        _load(network, name, config, checkpoints, step)
+        load(network, config, checkpoints, step, name=name)
         plain = in_keras_layers(network, name)
         difference = _difference(network, plain)
         for one in formats:
@@ -95,20 +93,6 @@ def write(
                 )
             )
     return written
-
-
-SUFFIXES = {KERAS: ".keras", SAVED_MODEL: "", ONNX: ".onnx"}
-
-
-def _load(network: Any, name: str, config: RunConfig, checkpoints: Path, step: int) -> None:
-    part = "average/" if config.ema and name == NAMES[0] else f"{name}/"
-    arrays = reader.part(checkpoints, step, part)
-    try:
-        assign(network, {path.removeprefix(part): array for path, array in arrays.items()})
-    except Misfit as error:
-        raise CheckpointError(
-            f"The checkpoint of step {step} does not match the {name} of this version in {error}."
-        ) from None
 
 
 def in_keras_layers(network: keras.Model, name: str) -> keras.Model:
@@ -215,5 +199,7 @@ def _save(network: keras.Model, path: Path, form: str) -> None:
     except OSError:
         raise
     except Exception as error:  # converters raise many undocumented exceptions
+        if path.is_file():  # nobody should take it for a network
+            path.unlink()
         first = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
         raise NotExported(f"The {network.name} cannot be written as {form}: {first}") from None

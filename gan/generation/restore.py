@@ -24,16 +24,18 @@ def restore(config: RunConfig, directory: Path, step: int) -> keras.Model:
     return generator
 
 
-def load(generator: keras.Model, config: RunConfig, directory: Path, step: int) -> None:
-    """Give an `untrained` generator the weights of `restore`. Raises CheckpointError."""
-    part = "average/" if config.ema else "generator/"
+def load(
+    network: keras.Model, config: RunConfig, directory: Path, step: int, *, name: str = "generator"
+) -> None:
+    """Give an untrained generator the weights of `restore`, or a discriminator those that it had.
+    Raises CheckpointError."""
+    part = "average/" if config.ema and name == "generator" else f"{name}/"
     arrays = reader.part(directory, step, part)
     try:
-        assign(generator, {name.removeprefix(part): array for name, array in arrays.items()})
+        assign(network, {path.removeprefix(part): array for path, array in arrays.items()})
     except Misfit as error:
         raise CheckpointError(
-            f"The checkpoint of step {step} does not match the generator of this version in"
-            f" {error}."
+            f"The checkpoint of step {step} does not match the {name} of this version in {error}."
         ) from None
 
 

@@ -57,11 +57,7 @@ def density(
         zmin=0,
         zmax=float(np.nanmax(share, initial=1.0)),
         hovertemplate="Epoch %{x}<br>loss about %{y:.3f}<br>%{z:.1f} % of the steps<extra></extra>",
-        colorbar={
-            "title": {"text": "Share of the steps (%)", "side": "right"},
-            "thickness": 12,
-            "outlinewidth": 0,
-        },
+        colorbar=_bar("steps"),
         hoverongaps=False,
     )
     at, raw = np.asarray(mean_epochs, dtype=np.float64), finite(means)
@@ -116,14 +112,15 @@ def spread(
         autocolorscale=True,
         zmin=0,
         hovertemplate="Step %{x:,}<br>about %{y:.4g}<br>%{z:.1f} % of the values<extra></extra>",
-        colorbar={
-            "title": {"text": "Share of the values (%)", "side": "right"},
-            "thickness": 12,
-            "outlinewidth": 0,
-        },
+        colorbar=_bar("values"),
         hoverongaps=False,
     )
     return plot
+
+
+def _bar(what: str) -> dict[str, Any]:
+    title = {"text": f"Share of the {what} (%)", "side": "right"}
+    return {"title": title, "thickness": 12, "outlinewidth": 0}
 
 
 def _share(

@@ -31,6 +31,7 @@ from ganboard.worker.tensorboard.event_file import END
 from ganboard.worker.tensorboard.installed import MARK, folders
 
 MAX_FILE = 4 << 30  # bytes
+MAX_RECORDS = 10_000_000  # of one file: their points are held in memory
 MAX_TEXTS = 200
 _SHOWN = ("scalars", "histograms", "images", "text", "hparams")
 _HOST = re.compile(r"tfevents\.\d+\.(.+?)(?:\.\d+\.\d+)?(?:\.v2|\.ganboard)?$")
@@ -84,6 +85,11 @@ def _read_file(
     path: Path, found: Record, plugins: dict[str, str], others: set[str], *, first: bool
 ) -> None:
     for number, record in enumerate(_records(path, found)):
+        if number >= MAX_RECORDS:
+            found.problems.append(
+                f"{path} has more than {MAX_RECORDS:,} records: what follows is left out."
+            )
+            return
         if first and number < 2:  # the first names only the format and a time
             found.identity += path.name.encode(errors="replace") + record
         try:
@@ -143,30 +149,38 @@ def _add(found: Record, event: Event, plugins: dict[str, str], others: set[str])
             _add_settings(found, value)
         elif plugin not in _SHOWN:
             others.add(plugin or "unnamed tensors")
-        elif step >= 0:
-            _add_value(found, plugin, value, step, at)
+        elif step < 0:
+            others.add("steps below 0")
+        elif not _add_value(found, plugin, value, step, at):
+            others.add(f"some {plugin}")
 
 
-def _add_value(found: Record, plugin: str, value: Summary.Value, step: int, at: float) -> None:
+def _add_value(found: Record, plugin: str, value: Summary.Value, step: int, at: float) -> bool:
+    """Whether it could be added."""
     tag = value.tag
     if plugin == "scalars":
         number = float(make_ndarray(value.tensor).reshape(-1)[0])
         found.scalars.setdefault(tag, {})[step] = (at, number)
-    elif plugin == "histograms":
+        return True
+    if plugin == "histograms":
         buckets = np.asarray(make_ndarray(value.tensor), np.float64)
-        if buckets.ndim == 2 and buckets.shape[1] == 3 and 0 < len(buckets) <= MAX_BINS:
-            edges = np.append(buckets[:, 0], buckets[-1, 1])
-            if np.isfinite(buckets).all() and (np.diff(edges) >= 0).all():
-                found.histograms.setdefault(tag, {})[step] = (at, edges, buckets[:, 2])
-    elif plugin == "images":
+        if buckets.ndim != 2 or buckets.shape[1] != 3 or not 0 < len(buckets) <= MAX_BINS:
+            return False
+        edges = np.append(buckets[:, 0], buckets[-1, 1])
+        if not np.isfinite(buckets).all() or (np.diff(edges) < 0).any():
+            return False
+        found.histograms.setdefault(tag, {})[step] = (at, edges, buckets[:, 2])
+        return True
+    if plugin == "images":
         pictures = list(value.tensor.string_val[2:])  # after width and height
         if pictures:
             found.images.setdefault(tag, {})[step] = (at, pictures)
-    else:
-        texts = found.texts.setdefault(tag, {})
-        words = [one.decode(errors="replace") for one in value.tensor.string_val]
-        if sum(map(len, found.texts.values())) < MAX_TEXTS:
-            texts[step] = (at, "\n".join(words))
+        return bool(pictures)
+    if sum(map(len, found.texts.values())) >= MAX_TEXTS:
+        return False
+    words = [one.decode(errors="replace") for one in value.tensor.string_val]
+    found.texts.setdefault(tag, {})[step] = (at, "\n".join(words))
+    return True
 
 
 def _add_settings(found: Record, value: Summary.Value) -> None:

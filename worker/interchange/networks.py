@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ganboard.db.models import Run
 from ganboard.db.runs import queries
 from ganboard.gan import config as configs
+from ganboard.gan.generation.formats import FORMATS, KERAS, ONNX, SAVED_MODEL
 from ganboard.worker import placement
 from ganboard.worker.artifacts import transfers
 from ganboard.worker.context import Context
@@ -20,25 +21,32 @@ from ganboard.worker.interchange.export import ExportFailed
 if TYPE_CHECKING:
     from ganboard.gan.generation.networks import Written
 
-FORMATS = ("keras", "saved_model", "onnx")  # as `gan.generation.networks` writes them
 README = """\
 The networks of the ganboard run {run_id} ({name}) after epoch {epoch}, in float32, for inference.
 
 {files}
 
-Images are in [-1, 1], channels last. "latent" is drawn from a standard normal distribution, "label"
-is the number of a class. The generator's weights are those whose images ganboard shows{ema}.
+Values are those that the networks take and make in training: pictures in [-1, 1], channels last.
+"latent" is drawn from a standard normal distribution, "label" is the number of a class. The
+generator's weights are those whose images ganboard shows{ema}.
 
+{ways}"""
+# how a file of each format is used
+WAYS = {
+    KERAS: """\
     import keras
-    network = keras.models.load_model("generator.keras")
-
+    network = keras.models.load_model("{file}")
+""",
+    SAVED_MODEL: """\
     import tensorflow as tf
-    network = tf.saved_model.load("generator").serve  # a SavedModel
-
+    network = tf.saved_model.load("{file}").serve
+""",
+    ONNX: """\
     import onnxruntime
-    session = onnxruntime.InferenceSession("generator.onnx")
-    (images,) = session.run(None, {{"latent": latents}})
-"""
+    session = onnxruntime.InferenceSession("{file}")
+    (output,) = session.run(None, {{{feeds}}})
+""",
+}
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,7 @@ def write(
     for one in formats:
         if one not in FORMATS:
             raise ExportFailed(f"{one[:40]!r} is no format: choose from {', '.join(FORMATS)}.")
-    if "onnx" in formats and find_spec("tf2onnx") is None:
+    if ONNX in formats and find_spec("tf2onnx") is None:
         raise ExportFailed("ONNX needs the packages of `pip install 'ganboard[onnx]'`.")
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise ExportFailed(f"{directory} is not empty. Choose a new directory.")
@@ -102,6 +110,7 @@ def write(
             epoch=newest.epoch,
             files="\n".join(map(described, written)),
             ema=": the moving average (ema)" if config.ema else "",
+            ways="\n".join(map(_way, {one.format: one for one in written[::-1]}.values())),
         )
         (directory / "README.txt").write_text(text, encoding="utf-8")
     except networks.NotExported as error:
@@ -117,9 +126,14 @@ def described(one: Written) -> str:
     """One file with its inputs and output in a line or two."""
     ports = ", ".join(f"{port.name} {_shape(port.shape)} {port.dtype}" for port in one.inputs)
     text = f"{one.path.name}: {ports} -> {_shape(one.output.shape)} {one.output.dtype}"
-    if one.foreign and one.format == "keras":
+    if one.foreign and one.format == KERAS:
         text += f"\n    needs the code of {', '.join(one.foreign)} (custom_objects)"
     return text
+
+
+def _way(one: Written) -> str:
+    feeds = ", ".join(f'"{port.name}": {port.name}' for port in one.inputs)
+    return WAYS[one.format].format(file=one.path.name, feeds=feeds)
 
 
 def _shape(shape: tuple[int | None, ...]) -> str:

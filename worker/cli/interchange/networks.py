@@ -10,8 +10,6 @@ import typer
 from ganboard.worker.cli import output
 from ganboard.worker.cli.options import AsJson, RunId, find
 
-NETWORKS = ("generator", "discriminator")
-
 
 def networks(
     run_id: RunId,
@@ -40,13 +38,14 @@ def networks(
     """
     from dataclasses import asdict
 
+    from ganboard.gan.generation.formats import NAMES
     from ganboard.worker.interchange import networks as writer
     from ganboard.worker.logs import quiet_libraries
 
-    chosen = network or list(NETWORKS)
+    chosen = network or list(NAMES)
     for one in chosen:
-        if one not in NETWORKS:
-            raise typer.BadParameter(f"{one} is none of {', '.join(NETWORKS)}.")
+        if one not in NAMES:
+            raise typer.BadParameter(f"{one} is none of {', '.join(NAMES)}.")
     context, found = find(run_id)
     quiet_libraries()
     made = writer.write(
@@ -54,7 +53,7 @@ def networks(
         found,
         directory,
         formats=list(dict.fromkeys(form or ["keras"])),
-        names=[one for one in NETWORKS if one in chosen],
+        names=[one for one in NAMES if one in chosen],
         epoch=epoch,
         progress=lambda text: None if as_json else typer.echo(f"{text} ...", err=True),
     )

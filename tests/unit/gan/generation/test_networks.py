@@ -13,7 +13,8 @@ import tensorflow as tf
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.generation import networks
-from ganboard.gan.generation.networks import NAMES, Written
+from ganboard.gan.generation.formats import NAMES
+from ganboard.gan.generation.networks import Written
 from ganboard.gan.modeling import recipe
 from ganboard.gan.presets import load
 from tests.stored import store

@@ -232,6 +232,19 @@ def test_too_much_is_left_out_and_said(context: Context, tmp_path: Path) -> None
     assert "51 tags left out" in found.problems[0]
 
 
+def test_texts_and_histograms_that_are_left_out_are_said(context: Context, tmp_path: Path) -> None:
+    with EventFile(tmp_path) as file:
+        file.scalars({"loss": 1.0}, 1, NOON)
+        for step in range(250):
+            file.text("note", f"text {step}", step, NOON)
+        file.histogram("w", np.array([0, np.nan, 1]), np.array([1, 1]), 1, NOON)
+    found = only(context, tmp_path)
+    assert "some histograms, some text" in found.problems[0]
+    kept = queries.events(context.engine, found.run.id, limit=None)
+    assert sum(event.text.startswith("note, step") for event in kept) == 200
+    assert logged.histogram_names(context.engine, found.run.id) == []
+
+
 def test_hostile_names_and_pictures(context: Context, tmp_path: Path) -> None:
     with EventFile(tmp_path) as file:
         file.settings({"name": "<script>\x1b[31m", "\x07bell": "x\x00y"}, NOON)
@@ -253,7 +266,8 @@ def test_steps_and_times_out_of_range(context: Context, tmp_path: Path) -> None:
     records(tmp_path / "events.out.tfevents.1.box", late, before, old_style(1, loss=1))
     found = only(context, tmp_path)
     assert values(context, found.run, "loss") == {1: 1}
-    assert "steps above" in found.problems[0]
+    assert "steps below 0" in found.problems[0]
+    assert "steps above" in found.problems[1]
     timeless = Event(wall_time=float("nan"), step=2, summary=old_style(0, loss=5).summary)
     records(tmp_path / "b/events.out.tfevents.2.box", old_style(1, other=1), timeless)
     assert "no event" in only(context, tmp_path / "b").problems[0]

@@ -31,6 +31,8 @@ def test_networks_of_the_newest_checkpoint_with_a_text(context: Context, tmp_pat
     assert said["files"][0]["difference"] < 1e-5
     text = (folder / "README.txt").read_text()
     assert "after epoch 3" in text
+    assert 'load_model("generator.keras")' in text
+    assert "onnxruntime" not in text
     assert "generator.keras: latent [batch, 8] float32 -> [batch, 28, 28, 1] float32" in text
     said = ganboard(
         *("networks", run.id, str(tmp_path / "g"), "--network", "generator", "--epoch", "2")

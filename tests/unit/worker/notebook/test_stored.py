@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pandas as pd
 import plotly.io
 import pytest
 
 import ganboard
 from ganboard.db.errors import BadSearch, UnknownRun
 from ganboard.db.models import Run
-from ganboard.db.runs import queries
+from ganboard.db.runs import commands, queries
 from ganboard.db.settings import SettingsError
 from ganboard.worker.context import Context
 from ganboard.worker.notebook.stored import COLUMNS, Course
@@ -102,11 +101,12 @@ def test_metrics_of_a_script(context: Context) -> None:
         found.metric("ssim")
 
 
-def test_a_run_is_read_anew(make_run: MakeRun) -> None:
+def test_a_run_is_read_anew(context: Context, make_run: MakeRun) -> None:
     run = make_run("mine", epochs=1, status="running")
     found = ganboard.run(run.id)
-    assert not found.ended
-    assert isinstance(found.losses.frame, pd.DataFrame)
+    assert (found.status, found.ended) == ("running", False)
+    commands.finish(context.engine, run_id=run.id, attempt=1, status="stopped")
+    assert (found.status, found.ended) == ("stopped", True)
 
 
 def test_without_a_database_a_sentence_says_so(
