@@ -25,7 +25,6 @@ from ganboard.gan.settings.metadata import defaults, fields_by_group
 from ganboard.worker.context import Context
 from ganboard.worker.formatting import ago, clean, decimal, duration, fact, quality_summary, rate
 from ganboard.worker.terminal.console import make_console
-from ganboard.worker.training import start
 
 STATUS_STYLES = {
     "queued": "yellow",
@@ -212,6 +211,8 @@ def _facts(
 
 
 def _phase(context: Context, run: Run) -> str:
+    from ganboard.worker.training import start
+
     assert run.phase is not None, "asked of runs that are in a phase"
     starting = start.seconds_of_start(run, queries.database_time(context.engine))
     if starting is not None:
@@ -222,6 +223,8 @@ def _phase(context: Context, run: Run) -> str:
 
 def start_words(phase: str, seconds: float) -> str:
     """What a run does that is in this phase of its start for so long, and whether that is slow."""
+    from ganboard.worker.training import start  # few listings have such a run; it loads 9 modules
+
     slow = f" ({start.SLOW})" if seconds >= start.SLOW_SECONDS else ""
     return f"{start.PHASES[phase]}, {duration(seconds)}{slow}"
 
