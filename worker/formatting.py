@@ -237,3 +237,12 @@ def phase_progress(doing: str, share: float, seconds_left: float | None) -> str:
 def phase_word(phase: str | None) -> str:
     """What a run is doing right now; unknown phases of a newer trainer are shown by their name."""
     return "" if phase is None else PHASE.get(phase, phase)
+
+
+def format_value(value: Any) -> str:
+    """A setting as people write it."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -14,7 +13,6 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from ganboard.app import navigation
-from ganboard.app.compare import conclusion
 from ganboard.app.compare.grouping import Grouping
 from ganboard.db.curves import series
 from ganboard.db.models import Run
@@ -22,6 +20,7 @@ from ganboard.db.runs import queries, runtime_estimation
 from ganboard.gan.quality.declared import METRICS
 from ganboard.gan.settings.features import Source, conflict, recorded, was_evaluated
 from ganboard.worker import formatting
+from ganboard.worker.comparison import stored
 from ganboard.worker.figures import compare
 from ganboard.worker.figures.palette import run_swatch
 from ganboard.worker.figures.quality import headline
@@ -85,12 +84,7 @@ class Compared:
 
     def labels(self) -> dict[str, str]:
         """A name for each run, with its id where names repeat."""
-        names = {run.id: formatting.shorten(run.name, 40) for run in self.runs}
-        repeated = {name for name, count in Counter(names.values()).items() if count > 1}
-        return {
-            run_id: f"{name} ({run_id})" if name in repeated else name
-            for run_id, name in names.items()
-        }
+        return stored.unique_names(self.runs)
 
     def series(self) -> list[compare.Series]:
         labels = self.labels()
@@ -137,17 +131,7 @@ def draw_head(engine: Engine, compared: Compared) -> None:
 def draw_conclusion(compared: Compared, epochs: Arrays, evaluated: Arrays, now: datetime) -> None:
     """The sentences; `epochs` are of `db.curves.series.speeds`, `evaluated` of
     `db.curves.series.evaluated`."""
-    labels, results = compared.labels(), []
-    for run in compared.runs:
-        rates = epochs[run.id][:, 1]
-        found = evaluated[run.id]
-        results.append(
-            conclusion.Result(
-                run, labels[run.id], rates[rates > 0], found[:, 0].astype(np.int64), found[:, 1]
-            )
-        )
-    base = next(result for result in results if result.run.id == compared.baseline.id)
-    said = conclusion.conclude(base, [result for result in results if result is not base], now)
+    said = stored.conclusion(compared.runs, compared.baseline, epochs, evaluated, now)
     with st.container(border=True, key="conclusion", gap="xsmall"):
         st.markdown(f"**{formatting.escape(said.headline)}**", help=HOW)
         for remark in said.remarks[:1]:

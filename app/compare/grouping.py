@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from ganboard.app.compare.choices import choice, varying, words
 from ganboard.db.models import Run
 from ganboard.worker import formatting
+from ganboard.worker.comparison.choices import choice, varying, words
 from ganboard.worker.figures.many.bands import Spread
 from ganboard.worker.studies.comparison_groups import but_for_seed
 

@@ -15,7 +15,6 @@ from ganboard.app import errors, navigation
 from ganboard.app.compare import results
 from ganboard.app.compare.comparison import Compared
 from ganboard.app.compare.results import FIDS, SPEED_AND_LOSS, Measure
-from ganboard.app.run.recorded.records import format_value
 from ganboard.app.run.requested import evaluation
 from ganboard.app.runs import listing
 from ganboard.app.theme import style
@@ -215,7 +214,11 @@ def _table(runs: list[Listed], measures: Mapping[str, Measure], axes: dict[str, 
     rows = [
         {
             "Run": run.name,
-            **{name: format_value(run.config.get(name)) for name in axes if name not in measures},
+            **{
+                name: formatting.format_value(run.config.get(name))
+                for name in axes
+                if name not in measures
+            },
         }
         | {name: measure.value(run) for name, measure in measures.items() if name in axes}
         for run in runs

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from ganboard.app.compare.comparison import Compared
-from ganboard.app.run.recorded.records import flat, format_value
+from ganboard.app.run.recorded.records import flat
 from ganboard.db.models import Run
 from ganboard.gan.events import FACTS, UNLISTED
 from ganboard.gan.settings.metadata import fields_by_group
@@ -73,14 +73,14 @@ def _described(
 ) -> dict[tuple[str, str], str]:
     """All of a run that can be compared with that of `runs`, by group and name."""
     found = {
-        (group, name): format_value(run.config[name])
+        (group, name): formatting.format_value(run.config[name])
         for group, fields in fields_by_group().items()
         for name in fields
         if name in run.config
     }
     known = {name for _, name in found}
     found |= {
-        ("Unknown", name): format_value(value)
+        ("Unknown", name): formatting.format_value(value)
         for name, value in sorted(run.config.items())
         if name not in known
     }

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from ganboard.app.compare.choices import varying
 from ganboard.app.frontier import answer, points
 from ganboard.app.frontier.comparable import Entry, by_evaluation, configs, metrics
 from ganboard.app.frontier.points import COSTS
 from ganboard.gan.settings.metric import Metric
+from ganboard.worker.comparison.choices import varying
 from ganboard.worker.context import Context
 from ganboard.worker.figures.palette import CATEGORICAL
 

@@ -14,7 +14,6 @@ import pyarrow as pa
 import streamlit as st
 
 from ganboard.app import navigation
-from ganboard.app.compare.choices import words
 from ganboard.app.frontier import answer, controls, points, preview
 from ganboard.app.frontier.answer import Configuration
 from ganboard.app.frontier.comparable import Entry, configs
@@ -24,6 +23,7 @@ from ganboard.app.widgets.live_plotly import Chart
 from ganboard.gan.settings.features import DESCRIPTIONS
 from ganboard.gan.studies.reference_results import REFERENCES
 from ganboard.worker import formatting
+from ganboard.worker.comparison.choices import words
 from ganboard.worker.context import Context
 from ganboard.worker.figures.many import frontier
 from ganboard.worker.figures.template import plain

@@ -211,7 +211,7 @@ def _facts(
 
 
 def _phase(context: Context, run: Run) -> str:
-    from ganboard.worker.training import start
+    from ganboard.worker.training import start  # few listings need it, and it loads nine modules
 
     assert run.phase is not None, "asked of runs that are in a phase"
     starting = start.seconds_of_start(run, queries.database_time(context.engine))
@@ -223,10 +223,9 @@ def _phase(context: Context, run: Run) -> str:
 
 def start_words(phase: str, seconds: float) -> str:
     """What a run does that is in this phase of its start for so long, and whether that is slow."""
-    from ganboard.worker.training import start  # few listings have such a run; it loads 9 modules
+    from ganboard.worker.training.start import PHASES, SLOW, SLOW_SECONDS
 
-    slow = f" ({start.SLOW})" if seconds >= start.SLOW_SECONDS else ""
-    return f"{start.PHASES[phase]}, {duration(seconds)}{slow}"
+    return f"{PHASES[phase]}, {duration(seconds)}{f' ({SLOW})' if seconds >= SLOW_SECONDS else ''}"
 
 
 def _features(run: Run, evaluated: Quality) -> str:

@@ -13,6 +13,7 @@ from ganboard.db.runs import queries
 from ganboard.gan.config import config_class
 from ganboard.gan.settings import registry
 from ganboard.gan.settings.metadata import about, fields_by_group
+from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
 
@@ -59,14 +60,14 @@ def settings_frame(config: dict[str, Any]) -> pd.DataFrame:
                 changed,
                 group,
                 name,
-                format_value(value),
-                format_value(field.default),
+                formatting.format_value(value),
+                formatting.format_value(field.default),
                 about(name).unit,
                 field.description or "",
             )
         )
     rows += [
-        ("●", "Unknown", name, format_value(value), "", "", "")
+        ("●", "Unknown", name, formatting.format_value(value), "", "", "")
         for name, value in config.items()
         if name not in config_class(config).model_fields
     ]
@@ -77,17 +78,8 @@ def settings_frame(config: dict[str, Any]) -> pd.DataFrame:
 
 def script_frame(config: dict[str, Any]) -> pd.DataFrame:
     """A configuration of which nothing more is known, as text."""
-    rows = [(name, format_value(value)) for name, value in config.items()]
+    rows = [(name, formatting.format_value(value)) for name, value in config.items()]
     return pd.DataFrame(rows, columns=["Setting", "Value"], dtype=str)
-
-
-def format_value(value: Any) -> str:
-    """A setting as people write it."""
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def draw_config(context: Context, run: Run) -> None:
@@ -137,4 +129,4 @@ def flat(value: Any, name: str = "") -> list[tuple[str, str]]:
             for index, inner in enumerate(value)
             for row in flat(inner, f"{name} {index}".strip())
         ]
-    return [(name, format_value(value))]
+    return [(name, formatting.format_value(value))]

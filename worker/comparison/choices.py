@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ganboard.app.run.recorded.records import format_value
 from ganboard.db.models import Run
 from ganboard.gan.config import diff
 from ganboard.gan.settings.metadata import about, affecting, all_defaults, all_settings
@@ -42,7 +41,7 @@ def choice(name: str, value: object) -> str:
     return (
         f"{name} {'on' if value else 'off'}"
         if isinstance(value, bool)
-        else f"{name} {format_value(value)}"
+        else f"{name} {formatting.format_value(value)}"
     )
 
 

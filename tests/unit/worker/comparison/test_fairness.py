@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ganboard.gan.data import revision
 from tests.factories import HARDWARE
-from tests.unit.app.compare.results import STEADY, result, said
+from tests.unit.worker.comparison.results import STEADY, result, said
 
 
 def test_failures_stops_and_divergence_are_reported() -> None:

@@ -14,13 +14,12 @@ from datetime import datetime
 import numpy as np
 import numpy.typing as npt
 
-from ganboard.app.compare import fairness
-from ganboard.app.compare.choices import choices
-from ganboard.app.run.recorded.records import format_value
 from ganboard.db.models import ENDED, Run
 from ganboard.gan.quality.declared import METRICS
 from ganboard.gan.settings.features import conflict, recorded
 from ganboard.worker import formatting
+from ganboard.worker.comparison import fairness
+from ganboard.worker.comparison.choices import choices
 from ganboard.worker.figures.quality import headline
 
 CLOSE = 0.02  # what differs by less is about equal, however exactly it was measured
@@ -167,8 +166,8 @@ def _quality(base: Result, other: Result) -> tuple[float | None, str, list[str]]
             None,
             "",
             [
-                f"Quality was evaluated with {format_value(images[0])} and"
-                f" {format_value(images[1])} images: such distances cannot be compared."
+                f"Quality was evaluated with {formatting.format_value(images[0])} and"
+                f" {formatting.format_value(images[1])} images: such distances cannot be compared."
             ],
         )
     common = np.intersect1d(base.evaluated, other.evaluated)

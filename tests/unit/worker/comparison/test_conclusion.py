@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ganboard.app.compare.conclusion import factor
 from ganboard.gan.settings.features import FACT
+from ganboard.worker.comparison.conclusion import factor
 from tests.factories import HOSTILE_NAMES
-from tests.unit.app.compare.results import STEADY, result, said
+from tests.unit.worker.comparison.results import STEADY, result, said
 
 
 def test_faster_at_equal_quality() -> None:

@@ -7,7 +7,6 @@ import math
 from datetime import datetime
 from typing import Any
 
-from ganboard.app.run.recorded.records import format_value
 from ganboard.db.models import ENDED, Run
 from ganboard.gan.config import diff
 from ganboard.gan.data import revision
@@ -46,7 +45,7 @@ def remarks(first: Run, second: Run, now: datetime) -> list[str]:
     found = []
     if other_data(one, two):
         data = " and ".join(
-            format_value(config.get("images_path") or config.get("dataset"))
+            formatting.format_value(config.get("images_path") or config.get("dataset"))
             for config in (two, one)
         )
         found.append(

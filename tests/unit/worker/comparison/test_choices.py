@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from ganboard.app.compare.choices import choices, varying, words
 from ganboard.db.models import Run
 from ganboard.gan.presets import load
+from ganboard.worker.comparison.choices import choices, varying, words
 
 
 def run(**settings: Any) -> Run:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ganboard.app.compare.conclusion import Conclusion, Result, conclude
 from ganboard.db.models import Run
 from ganboard.gan.presets import load
+from ganboard.worker.comparison.conclusion import Conclusion, Result, conclude
 from tests.factories import HARDWARE
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
