@@ -6,7 +6,6 @@ With sign-in off (worker/access.py) everybody who reaches the dashboard is its o
 
 from __future__ import annotations
 
-import hmac
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -183,18 +182,6 @@ def secrets(settings: Settings) -> dict[str, Any] | None:
 
 
 # --- requests that are no pages ---
-
-
-def may_read(settings: Settings, headers: Mapping[str, str], cookies: Mapping[str, str]) -> bool:
-    """Whether a request may read: sign-in is off, or it carries the cookie of a viewer or operator,
-    or the token for programs."""
-    rules = sign_in(settings)
-    if rules is None:
-        return True
-    scheme, _, token = headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and settings.api_token:
-        return hmac.compare_digest(token.strip().encode(), settings.api_token.encode())
-    return visitor(rules, cookie_claims(settings, cookies)).role is not None
 
 
 def cookie_claims(settings: Settings, cookies: Mapping[str, str]) -> dict[str, Any]:

@@ -66,3 +66,15 @@ class SchemaTooNew(DbError):
 
 class Unreachable(DbError):
     """No connection."""
+
+
+class BadToken(DbError):
+    """A token of the API that cannot be made."""
+
+
+class UnknownToken(DbError):
+    """No such token of the API."""
+
+
+class BadCursor(DbError):
+    """A cursor that no list has given out."""

@@ -788,3 +788,32 @@ class AlertDelivery(SQLModel, table=True):
     tried_at: datetime | None = None  # the latest, of the first of the alerts in one message
     sent_at: datetime | None = None
     error: str | None = Field(default=None, sa_type=Text)  # of the latest try
+
+
+class ApiToken(SQLModel, table=True):
+    """A person's token for the REST API: its digest, never the token."""
+
+    __tablename__ = "api_token"
+
+    id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
+    name: str = Field(sa_type=Text)  # what it is for, in the owner's words
+    owner: str = Field(sa_type=Text)  # e-mail address; an account of the machine without sign-in
+    scope: str  # one of `db.access.tokens.SCOPES`
+    digest: str = Field(index=True)  # SHA-256 in hexadecimal digits
+    created_at: datetime = Field(default_factory=utc_now)
+    expires_at: datetime = Field(default_factory=utc_now)
+    revoked_at: datetime | None = None
+    used_at: datetime | None = None  # to the minute
+
+
+class AuditEntry(SQLModel, table=True):
+    """A change that somebody asked for through the REST API, or a token made or revoked."""
+
+    __tablename__ = "audit_entry"
+
+    id: int | None = Field(default=None, primary_key=True)
+    at: datetime = Field(default_factory=utc_now)
+    who: str = Field(sa_type=Text)
+    token_id: str | None = None  # None: without one
+    action: str = Field(sa_type=Text)  # method and address, or what was done to a token
+    status: int  # of HTTP

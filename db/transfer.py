@@ -22,7 +22,17 @@ from ganboard.db.clock import now
 from ganboard.db.engine import TRASH_TOO, clear_errors, make_engine
 from ganboard.db.errors import BadCopy
 from ganboard.db.fence import note
-from ganboard.db.models import ACTIVE, AlertChannel, AlertDelivery, Checkpoint, Event, Run, Worker
+from ganboard.db.models import (
+    ACTIVE,
+    AlertChannel,
+    AlertDelivery,
+    ApiToken,
+    AuditEntry,
+    Checkpoint,
+    Event,
+    Run,
+    Worker,
+)
 
 PAGES = 2000  # of SQLite's, copied between two reports
 ROWS = 500  # read, and written, together
@@ -128,8 +138,8 @@ def load(
     """Make this version's tables in an empty database and fill them from a copy, within the
     caller's transaction. Raises BadCopy.
 
-    What trained is queued, workers are forgotten, alerts are switched off, and checkpoints are
-    listed only if they are among those that are `here`.
+    What trained is queued, workers are forgotten, alerts are switched off, tokens revoked, and
+    checkpoints are listed only if they are among those that are `here`.
     """
     migrate.create(target)
     try:
@@ -137,13 +147,10 @@ def load(
             _copy_rows(source, target, progress)
         # its counters do not notice numbers that were given
         if target.dialect.name == "postgresql":
-            target.execute(
-                sa.select(
-                    sa.func.setval(
-                        sa.func.pg_get_serial_sequence("event", "id"), _next_event(target), False
-                    )
-                )
-            )
+            for table in (Event, AuditEntry):
+                counter = sa.func.pg_get_serial_sequence(table.__tablename__, "id")
+                highest = target.scalar(sa.select(sa.func.max(table.id))) or 0
+                target.execute(sa.select(sa.func.setval(counter, highest + 1, False)))
         with Session(target, expire_on_commit=False) as session:
             loaded = _adopt(session, here)
             session.flush()
@@ -165,10 +172,6 @@ def save_settled(engine: Engine) -> None:
 def _settle(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
-
-
-def _next_event(connection: Connection) -> int:
-    return int(connection.scalar(sa.select(sa.func.max(Event.id))) or 0) + 1
 
 
 def _copy_rows(source: Connection, target: Connection, progress: Progress) -> None:
@@ -203,6 +206,8 @@ def _size(value: Any) -> int:
 
 def _adopt(session: Session, here: Collection[CheckpointKey]) -> Loaded:
     session.execute(sa.delete(Worker))
+    # one that was revoked after the copy was made must not be valid again
+    session.execute(sa.update(ApiToken).values(revoked_at=now()))
     channels_off = _switch_alerts_off(session)
     queued = 0
     for run in session.exec(select(Run).where(col(Run.status).in_(ACTIVE))):

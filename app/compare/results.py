@@ -62,7 +62,7 @@ def measures(engine: Engine, runs: Sequence[Listed]) -> dict[str, Measure]:
     for model in declared.OF_MODEL:
         metric = declared.headline(model)
         if model in models and not metric.by_features:
-            lowest = evaluations.lowest(engine, [run.id for run in runs], metric.name)
+            lowest = evaluations.best(engine, [run.id for run in runs], metric.name)
             meaning = f"Lowest of all evaluations. {metric.meaning}."
             found[f"Best {metric.label}"] = Measure(partial(_of, lowest), True, meaning)
     return found | SPEED_AND_LOSS

@@ -10,8 +10,8 @@ from statistics import median
 
 import pandas as pd
 
-from ganboard.app.frontier.comparable import Entry
 from ganboard.db.models import ENDED
+from ganboard.worker.comparison.comparable import Entry
 from ganboard.worker.studies.comparison_groups import but_for_seed
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import streamlit as st
 
 from ganboard.app.frontier import answer, points
-from ganboard.app.frontier.comparable import Entry, by_evaluation, configs, metrics
 from ganboard.app.frontier.points import COSTS
 from ganboard.gan.settings.metric import Metric
 from ganboard.worker.comparison.choices import varying
+from ganboard.worker.comparison.comparable import Entry, by_evaluation, configs, metrics
 from ganboard.worker.context import Context
 from ganboard.worker.figures.palette import CATEGORICAL
 

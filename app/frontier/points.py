@@ -14,15 +14,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ganboard.app.frontier.comparable import FACTS, Entry
 from ganboard.app.runs import listing as app_listing
 from ganboard.db.runs import listing, past_runs
-from ganboard.db.runs.forks import FORKED
 from ganboard.db.runs.past_runs import Improvement
-from ganboard.gan.data import revision
-from ganboard.gan.devices.hardware import devices
-from ganboard.gan.settings.features import recorded
 from ganboard.worker import formatting
+from ganboard.worker.comparison import comparable
+from ganboard.worker.comparison.comparable import Entry
 from ganboard.worker.context import Context
 
 Version = tuple[Any, ...]
@@ -75,24 +72,8 @@ def version(context: Context) -> Version:
 def entries(_context: Context, version: Version) -> list[Entry]:
     """Every evaluated run that is no fork, not archived, and whose settings can be read; newest
     first."""
-    evaluated = {
-        one.run_id: one for one in past_runs.evaluated_runs(_context.engine, *FACTS, FORKED)
-    }
-    return [
-        Entry(
-            run,
-            recorded(found.facts),
-            revision.recorded(found.facts),
-            devices(found.hardware) if found.hardware else "",
-        )
-        for run in app_listing.newest_first(app_listing.read(_context))
-        if (found := evaluated.get(run.id))
-        # a fork's settings do not hold for all of its epochs
-        and FORKED not in found.facts
-        and run.archived_at is None
-        and not run.external
-        and "dataset" in run.config
-    ]
+    runs = app_listing.newest_first(app_listing.read(_context))
+    return comparable.entries(_context.engine, runs)
 
 
 @st.cache_resource(max_entries=6, show_spinner=False)

@@ -10,11 +10,11 @@ from sqlalchemy import Engine
 
 from ganboard.app import navigation
 from ganboard.app.compare.images import enlarged
-from ganboard.app.frontier.comparable import Entry
 from ganboard.app.frontier.controls import Options
 from ganboard.app.frontier.points import COSTS
 from ganboard.db.runs import queries
 from ganboard.worker import formatting
+from ganboard.worker.comparison.comparable import Entry
 from ganboard.worker.context import Context
 
 

@@ -16,7 +16,6 @@ import streamlit as st
 from ganboard.app import navigation
 from ganboard.app.frontier import answer, controls, points, preview
 from ganboard.app.frontier.answer import Configuration
-from ganboard.app.frontier.comparable import Entry, configs
 from ganboard.app.frontier.controls import Options
 from ganboard.app.frontier.points import COSTS
 from ganboard.app.widgets.live_plotly import Chart
@@ -24,6 +23,7 @@ from ganboard.gan.settings.features import DESCRIPTIONS
 from ganboard.gan.studies.reference_results import REFERENCES
 from ganboard.worker import formatting
 from ganboard.worker.comparison.choices import words
+from ganboard.worker.comparison.comparable import Entry, configs
 from ganboard.worker.context import Context
 from ganboard.worker.figures.many import frontier
 from ganboard.worker.figures.template import plain

@@ -14,13 +14,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from sqlalchemy.exc import DBAPIError
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ganboard.app import auth
-from ganboard.app.web import index, origin
+from ganboard.app.navigation import context
+from ganboard.app.web import callers, index, origin
+from ganboard.db.errors import DbError
 from ganboard.db.settings import Settings
 from ganboard.worker.access import sign_in
 
@@ -61,8 +65,8 @@ MEDIA = "/media/"  # images and downloads of pages, under names that are digests
 READING = ("/api/", "/metrics")
 # for whoever watches over the server; it gives no reasons where people sign in
 OPEN = "/api/health"
-REFUSAL = "Sign in first; programs send the header Authorization: Bearer with GANBOARD_API_TOKEN."
 NO_STORE = {"Cache-Control": "no-store"}
+UNAVAILABLE = "The database that knows the tokens is unavailable. Try again shortly."
 # contains: streamlit, CSRF token, session to resume
 PROTOCOL = "sec-websocket-protocol"
 
@@ -110,10 +114,20 @@ class SecurityHeaders:
         if reason := origin.refusal(Headers(scope=scope), self._settings.public_url):
             app = JSONResponse({"error": reason}, status_code=403, headers=NO_STORE)
         elif self._signs_in and path != OPEN and (MEDIA in path or path.startswith(READING)):
-            asking = HTTPConnection(scope)
-            if not auth.may_read(self._settings, asking.headers, asking.cookies):
-                app = JSONResponse({"error": REFUSAL}, status_code=401, headers=NO_STORE)
+            refused = await run_in_threadpool(self._refusal, HTTPConnection(scope))
+            app = app if refused is None else refused
         await app(scope, receive, with_headers)
+
+    def _refusal(self, connection: HTTPConnection) -> JSONResponse | None:
+        """The answer to a request that may not read."""
+        try:
+            found = callers.identify(self._settings, connection, context)
+        except (DbError, DBAPIError):
+            log.warning("The database does not answer who may read", exc_info=True)
+            return JSONResponse({"error": UNAVAILABLE}, status_code=503, headers=NO_STORE)
+        if isinstance(found, str):
+            return JSONResponse({"error": found}, status_code=401, headers=NO_STORE)
+        return None
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)

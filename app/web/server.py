@@ -28,6 +28,7 @@ from ganboard.app.web import (
     index,
     metrics,
     reports,
+    rest,
     stale_ticks,
     strips,
 )
@@ -70,6 +71,7 @@ app = st.App(
         *index.ROUTES,
         *health.ROUTES,
         *metrics.ROUTES,
+        *rest.ROUTES,
         *reports.ROUTES,  # before those that only read
         *strips.ROUTES,
         *downloads.ROUTES,

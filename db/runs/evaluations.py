@@ -133,10 +133,14 @@ def at_checkpoints(engine: Engine, run_ids: Sequence[str]) -> list[AtCheckpoint]
     return [row for row in rows if math.isfinite(row.value)]
 
 
-def lowest(engine: Engine, run_ids: Sequence[str], metric: str) -> dict[str, float]:
-    """The lowest finite value of a metric in all evaluations of each of these runs that has one."""
+def best(
+    engine: Engine, run_ids: Sequence[str], metric: str, *, lower: bool = True
+) -> dict[str, float]:
+    """The lowest (or highest) finite value of a metric in all evaluations of each of these runs
+    that has one."""
     finite = Metric.value < math.inf  # NaN is above all numbers, in SQLite as a text
-    found = select(Metric.run_id, func.min(Metric.value)).group_by(col(Metric.run_id))
+    extreme = func.min if lower else func.max
+    found = select(Metric.run_id, extreme(Metric.value)).group_by(col(Metric.run_id))
     chosen = (col(Metric.run_id).in_(run_ids), Metric.name == metric, finite)
     with reading(engine) as session:
         return dict(session.execute(found.where(*chosen)).all())

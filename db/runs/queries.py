@@ -186,10 +186,17 @@ def qualities(engine: Engine, run_id: str, *, after: int = 0) -> list[Quality]:
 
 
 def events(
-    engine: Engine, run_id: str, *, limit: int | None = 200, levels: tuple[str, ...] = ()
+    engine: Engine,
+    run_id: str,
+    *,
+    limit: int | None = 200,
+    levels: tuple[str, ...] = (),
+    after: int = 0,
 ) -> list[Event]:
-    """The newest events (of these levels), newest first; all with `limit=None`."""
-    found = select(Event).where(Event.run_id == run_id).order_by(col(Event.id).desc()).limit(limit)
+    """The newest events (of these levels, or after the one with this id), newest first; all with
+    `limit=None`."""
+    found = select(Event).where(Event.run_id == run_id, col(Event.id) > after)
+    found = found.order_by(col(Event.id).desc()).limit(limit)
     with reading(engine) as session:
         return list(session.exec(found.where(col(Event.level).in_(levels)) if levels else found))
 

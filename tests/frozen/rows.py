@@ -76,6 +76,8 @@ ALONE = {
     "alert_secret",
     "alert_rule",
     "search",
+    "api_token",
+    "audit_entry",
 }
 
 
@@ -195,4 +197,7 @@ MEANT = {
     ("member", "ports"): lambda n: [20000 + n, 21000 + n],
     ("worker", "labels"): lambda n: [f"label{n}", "lab"],
     ("worker", "kind"): lambda n: ("training", "inference")[n % 2],
+    ("api_token", "id"): lambda n: f"token{n}",
+    ("api_token", "digest"): lambda n: f"{n:064x}",
+    ("api_token", "scope"): lambda n: ("read", "write")[n % 2],
 }

@@ -78,10 +78,7 @@ def sweep(
         )
     title = grids.check_title(name, preset or "", {**defaults(base), **base})
     context = open_database(create=True)
-    if evaluation.EVERY in {**base, **varied}:  # the person or the preset says it
-        evaluated = evaluation.as_set(base, varied)
-    else:
-        evaluated = evaluation.by_default(context, base, varied)
+    evaluated = evaluation.of_sweep(context, base, varied)
     grid = grids.examine(context, base, varied, title=title, evaluation=evaluated)
     chosen = [member for member in grid if not member.problem and not (reuse and member.finished)]
     if all(member.problem for member in grid):

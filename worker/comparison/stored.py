@@ -17,7 +17,8 @@ from ganboard.worker import formatting
 from ganboard.worker.comparison.conclusion import Conclusion, Result, conclude
 from ganboard.worker.figures.quality import headline
 
-Arrays = Mapping[str, npt.NDArray[np.float64]]
+Floats = npt.NDArray[np.float64]
+Arrays = Mapping[str, Floats]
 
 
 def unique_names(runs: Sequence[Run]) -> dict[str, str]:

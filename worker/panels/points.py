@@ -75,6 +75,13 @@ def compute(
     return Points(steps[kept], places[kept], result[kept], smooth[kept], tuple(notes))
 
 
+def listed(values: npt.NDArray[Any]) -> list[Any]:
+    """Values as JSON has them: null where they are not finite, times in ISO 8601."""
+    if np.issubdtype(values.dtype, np.datetime64):
+        return [f"{one}Z" for one in np.datetime_as_string(values, unit="ms")]
+    return [one if np.isfinite(one) else None for one in values.tolist()]
+
+
 def _evaluated(
     expression: Expression, values: Mapping[str, Floats], count: int
 ) -> tuple[Floats, list[str]]:

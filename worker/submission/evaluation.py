@@ -29,6 +29,15 @@ class Evaluation:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
+def of_sweep(
+    context: Context, base: Mapping[str, Any], varied: Mapping[str, Sequence[Any]]
+) -> Evaluation:
+    """The evaluation that the person or the preset asks for, else the usual one."""
+    if EVERY in {**base, **varied}:
+        return as_set(base, varied)
+    return by_default(context, base, varied)
+
+
 def by_default(
     context: Context, base: Mapping[str, Any], varied: Mapping[str, Sequence[Any]]
 ) -> Evaluation:

@@ -16,7 +16,7 @@ from ganboard.db.models import Run
 from ganboard.worker.formatting import clean, decimal, plural
 from ganboard.worker.panels.expressions import quoted
 from ganboard.worker.panels.metrics import CADENCES, meaning
-from ganboard.worker.panels.points import Points, compute
+from ganboard.worker.panels.points import Points, compute, listed
 from ganboard.worker.terminal.console import make_console
 
 ROWS = 20  # of a metric
@@ -39,8 +39,8 @@ def document(run: Run, over: str, found: Mapping[str, Points]) -> dict[str, Any]
                 "step": [
                     int(step) if step.is_integer() else step for step in points.steps.tolist()
                 ],
-                "x": _listed(points.x),
-                "y": _listed(points.y),
+                "x": listed(points.x),
+                "y": listed(points.y),
                 "notes": list(points.notes),
             }
             for metric, points in found.items()
@@ -107,9 +107,3 @@ def _summary(points: Points) -> str:
 
 def _cell(value: Any) -> str:
     return str(value) if isinstance(value, np.datetime64) else f"{value:.6g}"
-
-
-def _listed(values: Any) -> list[Any]:
-    if np.issubdtype(values.dtype, np.datetime64):
-        return [f"{one}Z" for one in np.datetime_as_string(values, unit="ms")]
-    return [one if np.isfinite(one) else None for one in values.tolist()]

@@ -16,10 +16,11 @@ from sqlalchemy import Engine, update
 from sqlmodel import SQLModel, col, select
 
 from ganboard.db import migrate, transfer
+from ganboard.db.access import audit, tokens
 from ganboard.db.alerts import channels, deliveries, rules
 from ganboard.db.engine import make_engine, reading, writing
 from ganboard.db.errors import BadCopy, SchemaTooNew
-from ganboard.db.models import ACTIVE, AlertChannel, Checkpoint, Run
+from ganboard.db.models import ACTIVE, AlertChannel, AuditEntry, Checkpoint, Run
 from ganboard.db.runs import commands, external, queries
 from tests.frozen.rows import fill
 from tests.unit.db.stored_runs import (
@@ -187,6 +188,28 @@ def test_a_copy_sends_no_alerts(engine: Engine, tmp_path: Path) -> None:
     assert channels.secret(target, channel.id) == "s"
     assert channels.find(engine, "on").enabled
     target.dispose()
+
+
+def test_tokens_are_revoked_in_a_copy(engine: Engine, tmp_path: Path) -> None:
+    _, secret = tokens.create(engine, name="a", owner="olga")
+    transfer.snapshot(engine, tmp_path / "copy.db")
+    target, _ = loaded(tmp_path / "copy.db", f"sqlite:///{tmp_path / 'again.db'}", set())
+    assert tokens.find(target, secret) is None
+    assert tokens.find(engine, secret) is not None
+    target.dispose()
+
+
+def test_the_audit_log_goes_on_counting(empty_engine: Engine, tmp_path: Path) -> None:
+    origin = make_engine(f"sqlite:///{tmp_path / 'origin.db'}")
+    migrate.upgrade(origin)
+    audit.record(origin, who="olga", token_id=None, action="POST /runs", status=201)
+    transfer.snapshot(origin, tmp_path / "copy.db")
+    with transfer.open_copy(tmp_path / "copy.db") as copy, empty_engine.begin() as connection:
+        transfer.load(copy, connection, set())
+    audit.record(empty_engine, who="olga", token_id=None, action="POST /runs", status=201)
+    with reading(empty_engine) as session:
+        assert len(set(session.exec(select(AuditEntry.id)))) == 2
+    origin.dispose()
 
 
 def test_checkpoints_without_files_are_not_listed(engine: Engine, tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
-from ganboard.app.frontier.comparable import Entry
 from ganboard.db.runs.listing import Listed
 from ganboard.gan.presets import load
 from ganboard.gan.settings.features import CLASSIFIER, Source
+from ganboard.worker.comparison.comparable import Entry
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

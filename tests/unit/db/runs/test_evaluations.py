@@ -127,5 +127,5 @@ def test_the_lowest_of_a_metric_leaves_out_what_is_not_finite(engine: Engine) ->
         evaluations.add(engine, **evaluated(own, epoch, fid))
     evaluations.add(engine, **evaluated(other, 1, float("nan")))
     ids = [own["run_id"], other["run_id"]]
-    assert evaluations.lowest(engine, ids, "fid") == {own["run_id"]: 9.0}
-    assert evaluations.lowest(engine, ids, "l1") == {}
+    assert evaluations.best(engine, ids, "fid") == {own["run_id"]: 9.0}
+    assert evaluations.best(engine, ids, "l1") == {}

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy import Engine
+
+from ganboard.db.runs import past_runs
+from ganboard.db.runs.forks import FORKED
 from ganboard.db.runs.listing import Listed
 from ganboard.gan.config import model_of
 from ganboard.gan.data import revision
+from ganboard.gan.devices.hardware import devices
 from ganboard.gan.quality.declared import OF_MODEL
 from ganboard.gan.settings.features import FACT as FEATURES
-from ganboard.gan.settings.features import Source
+from ganboard.gan.settings.features import Source, recorded
 from ganboard.gan.settings.metadata import all_defaults
 from ganboard.gan.settings.metric import Metric
 
@@ -35,6 +40,27 @@ class Entry:
         name = str(config.get("images_path") or config["dataset"])
         made = self.revision != revision.current(config)
         return f"{name} (revision {self.revision})" if made else name
+
+
+def entries(engine: Engine, runs: Iterable[Listed]) -> list[Entry]:
+    """Those of the runs that were evaluated, are no fork, not archived, and whose settings can be
+    read, in their order."""
+    evaluated = {one.run_id: one for one in past_runs.evaluated_runs(engine, *FACTS, FORKED)}
+    return [
+        Entry(
+            run,
+            recorded(found.facts),
+            revision.recorded(found.facts),
+            devices(found.hardware) if found.hardware else "",
+        )
+        for run in runs
+        if (found := evaluated.get(run.id))
+        # a fork's settings do not hold for all of its epochs
+        and FORKED not in found.facts
+        and run.archived_at is None
+        and not run.external
+        and "dataset" in run.config
+    ]
 
 
 def by_evaluation(entries: Sequence[Entry]) -> dict[str, list[Entry]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ganboard.app.frontier import comparable
-from ganboard.app.frontier.comparable import Entry
 from ganboard.gan.settings.features import Source
+from ganboard.worker.comparison import comparable
+from ganboard.worker.comparison.comparable import Entry
 from tests.unit.app.frontier.entries import entry
 
 ONE, TWO = Source("encoder", "1" * 16), Source("encoder", "2" * 16)

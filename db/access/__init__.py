@@ -1,0 +1,1 @@
+"""Who may use the REST API, and what was changed through it."""

@@ -1,0 +1,1 @@
+"""Long lists in pages, filtered and ordered by the database."""

@@ -1,0 +1,91 @@
+"""Runs in pages, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Engine, tuple_
+from sqlmodel import col, select
+
+from ganboard.db.engine import reading
+from ganboard.db.models import Run, Tag
+from ganboard.db.paging.cursor import Position
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Which runs are listed; what is empty or None filters nothing."""
+
+    statuses: Sequence[str] = ()
+    tags: Sequence[str] = ()  # all of them
+    name: str = ""  # a part of it, without regard to case
+    preset: str | None = None
+    sweep: str | None = None
+    owner: str | None = None
+    created_from: datetime | None = None
+    created_before: datetime | None = None
+    archived: bool = False
+    settings: dict[str, Any] = field(default_factory=dict)  # of the configuration, by name
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some runs, and where the next page begins; None if this is the last."""
+
+    runs: list[Run]
+    after: Position | None
+
+
+def page(engine: Engine, filters: Filters, *, limit: int, after: Position | None = None) -> Page:
+    """The next `limit` runs after a position, or the first."""
+    wanted = select(Run).where(*_conditions(filters))
+    if after is not None:
+        place = tuple_(col(Run.created_at), col(Run.id))
+        wanted = wanted.where(place < (after.at, after.id))
+    wanted = wanted.order_by(col(Run.created_at).desc(), col(Run.id).desc()).limit(limit + 1)
+    with reading(engine) as session:
+        found = list(session.exec(wanted))
+    shown = found[:limit]
+    more = len(found) > limit
+    return Page(shown, Position(shown[-1].created_at, shown[-1].id) if more else None)
+
+
+def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
+    archived = col(Run.archived_at)
+    found: list[ColumnElement[bool]] = [
+        archived.is_not(None) if filters.archived else archived.is_(None),
+        *(_is(name, value) for name, value in filters.settings.items()),
+        *(col(Run.id).in_(select(Tag.run_id).where(Tag.tag == tag)) for tag in filters.tags),
+    ]
+    if filters.statuses:
+        found.append(col(Run.status).in_(filters.statuses))
+    if filters.name:
+        found.append(col(Run.name).icontains(filters.name, autoescape=True))
+    if filters.preset is not None:
+        found.append(col(Run.preset) == filters.preset)
+    if filters.sweep is not None:
+        found.append(col(Run.sweep) == filters.sweep)
+    if filters.owner is not None:
+        found.append(col(Run.owner) == filters.owner)
+    if filters.created_from is not None:
+        found.append(col(Run.created_at) >= filters.created_from)
+    if filters.created_before is not None:
+        found.append(col(Run.created_at) < filters.created_before)
+    return found
+
+
+def _is(name: str, value: Any) -> ColumnElement[bool]:
+    stored: Any = col(Run.config)[name]
+    same: ColumnElement[bool]
+    if value is None:
+        same = stored.as_string().is_(None)
+    elif isinstance(value, bool):
+        same = stored.as_boolean() == value
+    elif isinstance(value, int | float):
+        same = stored.as_float() == value
+    else:
+        same = stored.as_string() == str(value)
+    return same

@@ -1,0 +1,29 @@
+"""Making tokens for people: what may be granted to whom."""
+
+from __future__ import annotations
+
+from ganboard.db.access import tokens
+from ganboard.db.errors import BadToken
+from ganboard.db.models import ApiToken
+from ganboard.worker.access import sign_in
+from ganboard.worker.context import Context
+
+
+def grant(
+    context: Context, *, name: str, owner: str, scope: str, days: int
+) -> tuple[ApiToken, str]:
+    """A new token and its text, which is nowhere else. With sign-in the owner is somebody who may
+    sign in, and only operators get scope write. Raises BadToken and SettingsError."""
+    rules = sign_in(context.settings)
+    if rules is not None:
+        role = rules.role(owner)
+        if role is None:
+            raise BadToken(
+                f"{owner or 'Nobody'} cannot own a token: name an e-mail address that"
+                " GANBOARD_OPERATORS or GANBOARD_VIEWERS lets in."
+            )
+        if role == "viewer" and scope == "write":
+            raise BadToken(f"{owner} is a viewer: only operators get tokens with scope write.")
+    # a viewer may make a token that reads: it lets nobody see or do more
+    engine = context.engine.execution_options(before_writing=None)
+    return tokens.create(engine, name=name, owner=owner, scope=scope, days=days)

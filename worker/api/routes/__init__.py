@@ -1,0 +1,1 @@
+"""The addresses of the REST API, a module for each kind of thing."""

@@ -1,0 +1,112 @@
+"""Runs side by side, with the sentences of the page Compare."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter, Query
+
+from ganboard.db.curves import series
+from ganboard.db.errors import NotAllowed
+from ganboard.db.models import Run
+from ganboard.db.runs import queries
+from ganboard.gan.quality.declared import METRICS
+from ganboard.worker.api import schemas, views
+from ganboard.worker.api.callers import Reading
+from ganboard.worker.comparison import ranking, stored
+from ganboard.worker.comparison.choices import varying
+from ganboard.worker.figures.quality import headline
+
+MAX_COMPARED = 50
+router = APIRouter(tags=["results"])
+
+
+@router.get("/comparison", summary="Compare runs with a baseline")
+def compare(
+    context: Reading,
+    run: Annotated[list[str], Query(min_length=2, max_length=MAX_COMPARED)],
+    baseline: Annotated[str | None, Query(description="By default the first run.")] = None,
+) -> schemas.Comparison:
+    """Speed is the median over the finished epochs; quality is compared after the last epoch at
+    which both runs were evaluated. The caveats say what makes the comparison unfair."""
+    runs = list({found.id: found for found in (views.find(context, one) for one in run)}.values())
+    base = runs[0] if baseline is None else views.find(context, baseline)
+    if base.id not in {one.id for one in runs}:
+        raise NotAllowed(f"The baseline {base.id} is not among the compared runs. Add it to them.")
+    if len(runs) < 2:
+        raise NotAllowed("A comparison needs two different runs. Name another one.")
+    ids, metric = [one.id for one in runs], headline(base.config)
+    speeds = series.speeds(context.engine, ids)
+    evaluated = series.evaluated(context.engine, ids, metric)
+    now = queries.database_time(context.engine)
+    said = stored.conclusion(runs, base, speeds, evaluated, now)
+    differing = varying([one.config for one in runs])
+    return schemas.Comparison(
+        metric=METRICS[metric].label,
+        verdict=said.headline,
+        each=said.each,
+        caveats=said.remarks,
+        runs=[
+            _row(one, one.id == base.id, differing, speeds[one.id], evaluated[one.id])
+            for one in runs
+        ],
+    )
+
+
+@router.get("/rankings", summary="Rank evaluated runs")
+def rankings(
+    context: Reading,
+    metric: Annotated[
+        str | None, Query(description="Such as fid; by default the main one of each model.")
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=200, description="Runs of each ranking.")] = 10,
+) -> list[schemas.Ranking]:
+    """One ranking for each model, data set and way of evaluating: numbers of different ones cannot
+    be compared. Forks, archived runs and those of scripts are left out."""
+    return [
+        schemas.Ranking(
+            model=one.model,
+            data=one.data,
+            evaluated_by=one.evaluated_by,
+            metric=one.metric,
+            better=one.better,
+            runs=[
+                schemas.RankedRun(
+                    id=ranked.run.id,
+                    name=ranked.run.name,
+                    value=ranked.value,
+                    status=ranked.run.shown_status,
+                    epoch=ranked.run.epoch,
+                    training_seconds=ranked.run.seconds,
+                )
+                for ranked in one.runs[:limit]
+            ],
+        )
+        for one in ranking.rankings(context.engine, metric)
+    ]
+
+
+def _row(
+    run: Run, is_baseline: bool, differing: list[str], speed: stored.Floats, found: stored.Floats
+) -> schemas.ComparedRun:
+    finite = found[np.isfinite(found[:, 1]), 1]
+    return schemas.ComparedRun(
+        id=run.id,
+        name=run.name,
+        status=run.shown_status,
+        baseline=is_baseline,
+        epochs=run.epoch,
+        training_seconds=run.seconds,
+        median_epoch_seconds=_median(speed[:, 0]),
+        median_images_per_second=_median(speed[:, 1]),
+        g_loss=run.g_loss,
+        d_loss=run.d_loss,
+        best=float(finite.min()) if len(finite) else None,
+        settings={name: run.config.get(name) for name in differing},
+    )
+
+
+def _median(values: stored.Floats) -> float | None:
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)) if len(finite) else None

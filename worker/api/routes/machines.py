@@ -1,0 +1,34 @@
+"""The machines whose workers share the queue."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from ganboard.db.placement import draining
+from ganboard.worker import fleet
+from ganboard.worker.api import schemas, views
+from ganboard.worker.api.callers import Reading, Writing
+
+router = APIRouter(tags=["machines"])
+
+
+@router.get("/machines", summary="List the machines")
+def list_machines(context: Reading) -> list[schemas.MachineRow]:
+    """Those whose workers were seen within the hour, or that are drained."""
+    return [views.machine(one) for one in fleet.machines(context.engine)]
+
+
+@router.post("/machines/{machine}/drain", summary="Let a machine start no further run")
+def drain(context: Writing, machine: str) -> schemas.MachineRow:
+    """What it trains goes on to its end."""
+    name = fleet.find(context.engine, machine).name
+    draining.drain(context.engine, name)
+    return views.machine(fleet.find(context.engine, name))
+
+
+@router.post(
+    "/machines/{machine}/undrain", summary="Let a machine start runs again", status_code=204
+)
+def undrain(context: Writing, machine: str) -> None:
+    """One that is away is no longer listed then."""
+    draining.undrain(context.engine, fleet.find(context.engine, machine).name)

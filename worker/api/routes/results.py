@@ -1,0 +1,75 @@
+"""What was recorded of a run: metrics, events, what stands out."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from ganboard.db.curves import stored
+from ganboard.db.curves.stored import AXES
+from ganboard.db.runs import queries
+from ganboard.worker import diagnosis
+from ganboard.worker.api import schemas, views
+from ganboard.worker.api.callers import Reading
+from ganboard.worker.panels.expressions import quoted
+from ganboard.worker.panels.metrics import meaning
+from ganboard.worker.panels.points import compute, listed
+
+MAX_CURVES = 8
+MAX_POINTS = 10_000
+router = APIRouter(tags=["results"])
+
+
+@router.get("/runs/{run}/metrics", summary="List the stored metrics of a run")
+def metrics(context: Reading, run: str) -> list[schemas.MetricName]:
+    found = stored.available(context.engine, [views.find(context, run).id])
+    return [
+        schemas.MetricName(metric=quoted(name), stored=cadence, meaning=meaning(name, cadence))
+        for name, cadence in found.items()
+    ]
+
+
+@router.get("/runs/{run}/values", summary="Values of metrics or expressions")
+def values(
+    context: Reading,
+    run: str,
+    metric: Annotated[
+        list[str],
+        Query(description="Such as `g_loss` or `d_loss / g_loss`.", max_length=MAX_CURVES),
+    ],
+    over: Annotated[str, Query(description=f"{', '.join(AXES)}, or an expression.")] = "step",
+    points: Annotated[
+        int | None,
+        Query(ge=2, le=MAX_POINTS, description="About so many, the extremes kept; all by default."),
+    ] = None,
+) -> list[schemas.Curve]:
+    """Null where there is no finite value."""
+    found = views.find(context, run)
+    curves = {one: compute(context.engine, found.id, one, over, points=points) for one in metric}
+    return [
+        schemas.Curve(
+            metric=one,
+            step=curve.steps.tolist(),
+            x=listed(curve.x),
+            y=listed(curve.y),
+            notes=list(curve.notes),
+        )
+        for one, curve in curves.items()
+    ]
+
+
+@router.get("/runs/{run}/events", summary="Events of a run, newest first")
+def events(
+    context: Reading, run: str, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+) -> list[schemas.RunEvent]:
+    found = queries.events(context.engine, views.find(context, run).id, limit=limit)
+    return [schemas.RunEvent.model_validate(event) for event in found]
+
+
+@router.get("/runs/{run}/explanation", summary="What stands out in the course of a run")
+def explanation(context: Reading, run: str) -> schemas.Explanation:
+    """Mode collapse, an overpowering discriminator, plateaus, loss spikes, slow epochs, restarts;
+    each with its epochs, the numbers it follows from, and settings for a clone."""
+    found = diagnosis.explained(context.engine, views.find(context, run))
+    return schemas.Explanation.model_validate(diagnosis.document(found))

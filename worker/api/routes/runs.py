@@ -1,0 +1,109 @@
+"""Lists of runs, one run, what people add to it, the trash."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import AwareDatetime
+
+from ganboard.db.models import STATUSES
+from ganboard.db.paging import cursor
+from ganboard.db.paging import runs as pages
+from ganboard.db.placement import backlog
+from ganboard.db.runs import annotations as run_annotations
+from ganboard.db.runs import trash
+from ganboard.gan.config import parse_assignments
+from ganboard.worker.api import schemas, views
+from ganboard.worker.api.callers import Reading, Writing
+
+MAX_LISTED = 200
+USUALLY_LISTED = 50
+Status = Literal[STATUSES]  # type: ignore[valid-type]  # a tuple, as Literal takes it
+router = APIRouter(tags=["runs"])
+
+
+@router.get("/runs", summary="List runs, newest first")
+def list_runs(
+    context: Reading,
+    status: Annotated[list[Status] | None, Query(description="One of several.")] = None,
+    tag: Annotated[list[str] | None, Query(description="Has all of them.")] = None,
+    name: Annotated[str, Query(description="Contained in the name, in any case.")] = "",
+    preset: str | None = None,
+    sweep: str | None = None,
+    owner: str | None = None,
+    setting: Annotated[
+        list[str] | None, Query(description="KEY=VALUE of the configuration; all must hold.")
+    ] = None,
+    created_from: AwareDatetime | None = None,
+    created_before: AwareDatetime | None = None,
+    archived: bool = False,
+    limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = USUALLY_LISTED,
+    after: Annotated[str | None, Query(description="`next` of the page before.")] = None,
+) -> schemas.Page[schemas.RunSummary]:
+    """A page of the runs that pass all filters. The database filters; runs that are added or
+    deleted meanwhile move no others between pages."""
+    filters = pages.Filters(
+        statuses=status or (),
+        tags=tag or (),
+        name=name,
+        preset=preset,
+        sweep=sweep,
+        owner=owner,
+        settings=_values(setting or []),
+        created_from=created_from,
+        created_before=created_before,
+        archived=archived,
+    )
+    position = None if after is None else cursor.decode(after)
+    found = pages.page(context.engine, filters, limit=limit, after=position)
+    return schemas.Page(
+        items=views.summaries(context, found.runs),
+        next=None if found.after is None else cursor.encode(found.after),
+    )
+
+
+@router.get("/runs/{run}", summary="Show a run with its epochs and evaluations")
+def show(context: Reading, run: str) -> schemas.RunDetail:
+    return views.detail(context, views.find(context, run))
+
+
+@router.patch("/runs/{run}", summary="Tag a run, write its note, archive it, move it in the queue")
+def change(context: Writing, run: str, asked: schemas.Change) -> schemas.RunSummary:
+    found = views.find(context, run)
+    engine, run_ids = context.engine, [found.id]
+    if asked.note is not None:
+        version = found.note_version if asked.note_version is None else asked.note_version
+        run_annotations.write_note(engine, run_id=found.id, text=asked.note, version=version)
+    if asked.tags is not None:
+        wanted = [run_annotations.check_tag(tag) for tag in asked.tags]
+        had = run_annotations.tags_of(engine, run_ids)[found.id]
+        if gone := set(had) - set(wanted):
+            run_annotations.remove_tags(engine, run_ids=run_ids, tags=gone)
+        if wanted:
+            run_annotations.add_tags(engine, run_ids=run_ids, tags=wanted)
+    if asked.archived is not None:
+        move = run_annotations.archive if asked.archived else run_annotations.restore
+        move(engine, run_ids=run_ids)
+    if asked.priority is not None:
+        backlog.set_priority(engine, run_id=found.id, priority=asked.priority)
+    return views.summary(context, found.id)
+
+
+@router.delete("/runs/{run}", summary="Move a run to the trash, for a week")
+def delete(context: Writing, run: str) -> schemas.RunSummary:
+    found = views.find(context, run)
+    trash.move(context.engine, run_id=found.id)
+    return views.summary(context, found.id)
+
+
+@router.post("/runs/{run}/restore", summary="Take a run out of the trash")
+def restore(context: Writing, run: str) -> schemas.RunSummary:
+    found = views.find(context, run, trash_too=True)
+    trash.restore(context.engine, run_id=found.id)
+    return views.summary(context, found.id)
+
+
+def _values(assignments: list[str]) -> dict[str, Any]:
+    """KEY=VALUE as values of the configuration. Raises ConfigError."""
+    return parse_assignments(assignments)

@@ -1,0 +1,1 @@
+"""The commands for programs and assistants that use ganboard."""
