@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,11 @@ class Context:
     def redis(self) -> Redis:
         """A connection that answers. Raises QueueUnreachable."""
         return connect(self.settings)
+
+
+def account() -> str:
+    """The account of this machine that runs this process; empty in a container without one."""
+    return os.environ.get("USER") or os.environ.get("LOGNAME") or ""
 
 
 def connect(settings: Settings) -> Redis:

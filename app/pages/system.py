@@ -11,7 +11,7 @@ import streamlit as st
 
 from ganboard.app import errors, navigation
 from ganboard.app.run import actions
-from ganboard.app.system import alerts, storage, workers
+from ganboard.app.system import alerts, storage, tokens, workers
 from ganboard.db import heartbeats
 from ganboard.db.models import ACTIVE, WAITING
 from ganboard.db.runs import queries
@@ -41,6 +41,7 @@ def render() -> None:
     outcome = st.container()
     st.fragment(_live, run_every=TICK_SECONDS)(context)
     alerts.show(context)
+    tokens.show(context)
     left, right = st.columns(2, gap="large")
     with left:
         storage.show_sizes(context)

@@ -42,6 +42,10 @@ class Refused(Exception):
 
 
 def _reading(request: Request, _: Annotated[object, Depends(_bearer)]) -> Context:
+    known = [field.alias for field in request.scope["route"].dependant.query_params]
+    if unknown := set(request.query_params) - set(known):
+        choose = f"choose from {', '.join(known)}" if known else "this address has none"
+        raise Refused(400, f"There is no parameter {min(unknown)[:40]!r}: {choose}.")
     access: Access = request.app.state.access
     caller = access.identify(request)
     if isinstance(caller, str):

@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
+from starlette.routing import compile_path
 
 from ganboard.db.errors import (
     LeaseLost,
@@ -82,7 +83,22 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
         said = f"There is no address {request.url.path[:80]}: /api/v1/openapi.json lists them."
     if error.status_code == 405:
         said = f"{request.url.path[:80]} has no method {request.method}."
-    return _said(error.status_code, said)
+    answer = _said(error.status_code, said)
+    if error.status_code == 405:  # Starlette's own names the methods of one route only
+        answer.headers["Allow"] = ", ".join(sorted(_methods(request)))
+    return answer
+
+
+def _methods(request: Request) -> set[str]:
+    """The methods of an address."""
+    app: FastAPI = request.app
+    address = request.url.path.removeprefix(request.scope.get("root_path", ""))
+    return {
+        method.upper()
+        for path, operations in app.openapi()["paths"].items()
+        if compile_path(path)[0].fullmatch(address)
+        for method in operations
+    }
 
 
 async def _database(_: Request, error: Exception) -> JSONResponse:

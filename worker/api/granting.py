@@ -1,6 +1,9 @@
-"""Making tokens for people: what may be granted to whom."""
+"""Tokens of people: what may be granted to whom. A viewer may do so as well, since their tokens let
+nobody see or do more."""
 
 from __future__ import annotations
+
+from sqlalchemy import Engine
 
 from ganboard.db.access import tokens
 from ganboard.db.errors import BadToken
@@ -24,6 +27,13 @@ def grant(
             )
         if role == "viewer" and scope == "write":
             raise BadToken(f"{owner} is a viewer: only operators get tokens with scope write.")
-    # a viewer may make a token that reads: it lets nobody see or do more
-    engine = context.engine.execution_options(before_writing=None)
-    return tokens.create(engine, name=name, owner=owner, scope=scope, days=days)
+    return tokens.create(_unchecked(context), name=name, owner=owner, scope=scope, days=days)
+
+
+def revoke(context: Context, *, token_id: str, who: str, owner: str | None) -> ApiToken:
+    """End a token at once; with an `owner` only one of theirs. Raises UnknownToken."""
+    return tokens.revoke(_unchecked(context), token_id=token_id, who=who, owner=owner)
+
+
+def _unchecked(context: Context) -> Engine:
+    return context.engine.execution_options(before_writing=None)

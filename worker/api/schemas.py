@@ -16,6 +16,12 @@ Figure = Annotated[
 ]
 
 
+class Error(BaseModel):
+    """Why a request was not answered."""
+
+    error: str = Field(description="One sentence with the value, the limit and the remedy.")
+
+
 class Asked(BaseModel):
     """A body; a misspelled field is an error."""
 

@@ -39,6 +39,7 @@ from ganboard.worker.cli.fleet import commands as fleet
 from ganboard.worker.cli.interchange import commands as interchange
 from ganboard.worker.cli.interchange import networks
 from ganboard.worker.cli.options import AsJson, open_database
+from ganboard.worker.cli.programs import commands as programs
 from ganboard.worker.cli.reports import report
 from ganboard.worker.cli.requests import evaluate, surface
 from ganboard.worker.cli.searches import commands as searches
@@ -58,6 +59,7 @@ app.add_typer(data.data_app, name="data")
 app.add_typer(models.models_app, name="models")
 app.add_typer(own_models.new_app, name="new")
 app.add_typer(searches.search_app, name="search")
+app.add_typer(programs.token_app, name="token")
 app.add_typer(verify.bench_app, name="bench")
 
 
@@ -239,7 +241,7 @@ ELSEWHERE: tuple[Callable[..., None], ...] = (
     rehearse.rehearse, serve.serve, verify.selftest, own_models.check, firstday.firstday,
     backup.backup,
     backup.restore, fleet.machines, fleet.drain, fleet.undrain, fleet.priority,
-    fleet.schedule, networks.networks, interchange.tensorboard,
+    fleet.schedule, networks.networks, interchange.tensorboard, programs.mcp,
 )  # fmt: skip
 for command in ELSEWHERE:
     app.command(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -75,10 +74,9 @@ Columns = Annotated[
 def open_database(*, pooled: bool = False, create: bool = False) -> Context:
     """The context of a command; `pooled` for those that write while they train, `create` for those
     that may begin a new HOME."""
-    from ganboard.worker.context import open_context
+    from ganboard.worker.context import account, open_context
 
-    account = os.environ.get("USER") or os.environ.get("LOGNAME") or ""
-    return replace(open_context(pooled=pooled, create=create), user=account)
+    return replace(open_context(pooled=pooled, create=create), user=account())
 
 
 def find(run_id: str) -> tuple[Context, Run]:

@@ -84,39 +84,6 @@ def test_claims_that_let_somebody_in_do_so_until_they_expire(
     assert auth.visitor(rules, claims).role is None
 
 
-# --- requests ---
-
-
-def test_the_cookie_counts_for_its_origin_and_key_only(rules: SignIn) -> None:
-    settings = Settings()
-    good = identity.cookie(identity.VIEWER, ORIGIN)
-    name, value = next(iter(good.items()))
-    assert auth.may_read(settings, {}, good)
-    for bad in (
-        {},
-        {name: ""},
-        {name: value[:-1]},
-        {name: "chunks-9"},
-        {name: "\u20ac"},
-        {"other": value},
-        identity.cookie(identity.VIEWER, "http://ganboard.example"),
-        identity.cookie(
-            identity.VIEWER, ORIGIN, secret="not the secret of this ganboard, but as long"
-        ),
-        identity.cookie(identity.STRANGER, ORIGIN),
-    ):
-        assert not auth.may_read(settings, {}, bad), bad
-
-
-def test_without_a_token_set_no_token_opens(rules: SignIn, monkeypatch: pytest.MonkeyPatch) -> None:
-    for header in ("Bearer", "Bearer ", "Bearer x", "Basic "):
-        assert not auth.may_read(Settings(), {"authorization": header}, {})
-    monkeypatch.setenv("GANBOARD_API_TOKEN", "t" * 32)
-    assert auth.may_read(Settings(), {"authorization": f"bearer {'t' * 32}"}, {})
-    assert not auth.may_read(Settings(), {"authorization": f"Basic {'t' * 32}"}, {})
-    assert not auth.may_read(Settings(), {"authorization": "Bearer " + "\u00fc" * 32}, {})
-
-
 # --- pages ---
 
 

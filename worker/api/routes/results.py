@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 from ganboard.db.curves import stored
 from ganboard.db.curves.stored import AXES
 from ganboard.db.runs import queries
 from ganboard.worker import diagnosis
 from ganboard.worker.api import schemas, views
-from ganboard.worker.api.callers import Reading
+from ganboard.worker.api.callers import Reading, Refused
 from ganboard.worker.panels.expressions import quoted
 from ganboard.worker.panels.metrics import meaning
 from ganboard.worker.panels.points import compute, listed
@@ -57,6 +57,23 @@ def values(
         )
         for one, curve in curves.items()
     ]
+
+
+@router.get(
+    "/runs/{run}/images/{epoch}",
+    summary="The image grid of an epoch as PNG",
+    response_class=Response,
+    responses={200: {"content": {"image/png": {}}}},
+)
+def images(context: Reading, run: str, epoch: int | Literal["latest"]) -> Response:
+    """Always of the same latents; epoch 0 is before training, -1 the real images."""
+    found = views.find(context, run)
+    stored_epochs = queries.grid_epochs(context.engine, found.id)
+    wanted = max(stored_epochs, default=None) if epoch == "latest" else epoch
+    grid = None if wanted not in stored_epochs else queries.grid(context.engine, found.id, wanted)
+    if grid is None:
+        raise Refused(404, f"Run {found.id} has no images of epoch {epoch}.")
+    return Response(grid.png, media_type="image/png")
 
 
 @router.get("/runs/{run}/events", summary="Events of a run, newest first")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, BeforeValidator
 
 from ganboard.db.models import STATUSES
 from ganboard.db.paging import cursor
@@ -20,6 +21,8 @@ from ganboard.worker.api.callers import Reading, Writing
 MAX_LISTED = 200
 USUALLY_LISTED = 50
 Status = Literal[STATUSES]  # type: ignore[valid-type]  # a tuple, as Literal takes it
+# the pydantic type also takes seconds since 1970, which the document does not say
+Moment = Annotated[AwareDatetime, BeforeValidator(datetime.fromisoformat)]
 router = APIRouter(tags=["runs"])
 
 
@@ -35,8 +38,8 @@ def list_runs(
     setting: Annotated[
         list[str] | None, Query(description="KEY=VALUE of the configuration; all must hold.")
     ] = None,
-    created_from: AwareDatetime | None = None,
-    created_before: AwareDatetime | None = None,
+    created_from: Moment | None = None,
+    created_before: Moment | None = None,
     archived: bool = False,
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = USUALLY_LISTED,
     after: Annotated[str | None, Query(description="`next` of the page before.")] = None,

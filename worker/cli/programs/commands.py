@@ -1,4 +1,4 @@
-"""The commands of tokens for the REST API: `ganboard token`. Thin, as those of
+"""The commands for programs and assistants: `ganboard token`, `ganboard mcp`. Thin, as those of
 `worker.cli.main`."""
 
 from __future__ import annotations
@@ -47,10 +47,11 @@ def create(
     token, text = grant(context, name=name, owner=whose, scope=scope, days=days)
     if as_json:
         return output.print_json(_document(token) | {"token": text})
-    output.complain(
+    said = (
         f"Token {token.id} of {token.owner or 'this machine'}, scope {token.scope}, valid until"
         f" {token.expires_at:%Y-%m-%d}. Keep it: it is not shown again."
     )
+    typer.echo(said, err=True)
     return typer.echo(text)
 
 
@@ -88,6 +89,46 @@ def revoke(
     if as_json:
         return output.print_json(_document(token))
     return typer.echo(f"Token {token.id} is revoked.")
+
+
+def mcp(
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url",
+            help="A dashboard elsewhere, with the token of GANBOARD_API_TOKEN; by default this"
+            " installation's database.",
+        ),
+    ] = None,
+    allow_changes: Annotated[
+        bool,
+        typer.Option(
+            "--allow-changes",
+            help="Let the assistant launch, stop, tag, evaluate and register; it never deletes.",
+        ),
+    ] = False,
+) -> None:
+    """Let an assistant that speaks the Model Context Protocol read runs: rankings, comparisons,
+    explanations, images. It talks on standard input and output (docs/api.md).
+
+    Examples:
+      ganboard mcp
+      ganboard mcp --allow-changes
+      ganboard mcp --url https://ganboard.example.org
+    """
+    from importlib.util import find_spec
+
+    from ganboard.db.settings import Settings, SettingsError
+
+    if find_spec("mcp") is None:
+        raise SettingsError("The MCP SDK is not installed. Run `pip install 'ganboard[mcp]'`.")
+    from ganboard.worker.assistant import api_client, server
+
+    if url is None:
+        client = api_client.here(open_database(pooled=True), "write" if allow_changes else "read")
+    else:
+        client = api_client.elsewhere(url, Settings().api_token)
+    server.serve(client, changes=allow_changes)
 
 
 def _document(token: ApiToken) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""`ganboard mcp`: the REST API as tools for assistants that speak the Model Context Protocol."""
