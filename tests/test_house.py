@@ -204,6 +204,7 @@ def test_locks_agree_and_the_web_has_no_tensorflow() -> None:
             "gcs",
             "gpu",
             "kubernetes",
+            "mcp",
             "mlflow",
             "onnx",
             "s3",
@@ -212,7 +213,7 @@ def test_locks_agree_and_the_web_has_no_tensorflow() -> None:
             "worker",
         )
     }
-    for name in ("build", "onnx", "s3", "web", "worker"):
+    for name in ("build", "mcp", "onnx", "s3", "web", "worker"):
         assert pins[name].items() <= pins["dev"].items()
     assert {k: v for k, v in pins["gpu"].items() if k in pins["dev"]}.items() <= pins["dev"].items()
     shared = {k: v for k, v in pins["tf220"].items() if k in pins["dev"]}

@@ -13,7 +13,6 @@ from ganboard.worker.api.application import PATH
 from ganboard.worker.api.granting import grant, revoke
 from ganboard.worker.context import Context, account
 
-MADE = "token_made"  # in the session: the text of a token, until it was seen
 SCOPES = {"read": "Read", "write": "Read, launch, change and delete"}
 LIFETIMES = {30: "30 days", 90: "90 days", 366: "366 days"}
 ABOUT = (
@@ -23,14 +22,11 @@ ABOUT = (
 
 
 def show(context: Context) -> None:
-    """The section."""
+    """The section; its dialog must not belong to what is drawn every few seconds."""
     st.header("API tokens", anchor=False)
     signed_in = context.user or None
-    with st.popover("New token", icon=":material/key:", key="new_token"):
-        _form(context, signed_in)
-    if text := st.session_state.pop(MADE, None):
-        st.success("Copy the token now: it is not stored, and not shown again.")
-        st.code(text, language=None, wrap_lines=True)
+    if st.button("New token", icon=":material/key:", key="new_token"):
+        new(context, signed_in)
     found = tokens.listed(context.engine, owner=signed_in)
     for token in found:
         _row(context, token, signed_in)
@@ -38,7 +34,9 @@ def show(context: Context) -> None:
         st.caption(ABOUT)
 
 
-def _form(context: Context, signed_in: str | None) -> None:
+@st.dialog("New token", icon=":material/key:", on_dismiss="rerun")
+def new(context: Context, signed_in: str | None) -> None:
+    """Make a token and show it once."""
     viewer = auth.read_only() is not None
     with st.form("token_form", border=False):
         name = st.text_input(
@@ -51,12 +49,13 @@ def _form(context: Context, signed_in: str | None) -> None:
             help="Viewers' tokens read." if viewer else None,
         )
         days = st.selectbox("Valid for", [*LIFETIMES], index=1, format_func=LIFETIMES.__getitem__)
-        if st.form_submit_button("Create", type="primary"):
-            with errors.sentences():
-                owner = signed_in or account()
-                _, text = grant(context, name=name, owner=owner, scope=scope, days=days)
-                st.session_state[MADE] = text
-                st.rerun()
+        asked = st.form_submit_button("Create", type="primary")
+    if asked:
+        with errors.sentences():
+            owner = signed_in or account()
+            _, text = grant(context, name=name, owner=owner, scope=scope, days=days)
+            st.success("Copy the token now: it is not stored, and not shown again.")
+            st.code(text, language=None, wrap_lines=True)
 
 
 def _row(context: Context, token: ApiToken, signed_in: str | None) -> None:

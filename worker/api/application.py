@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
-from ganboard.worker.api import errors, schemas
+from ganboard.worker.api import answers, errors
 from ganboard.worker.api.audited import Audited
 from ganboard.worker.api.callers import Access, Reading
 from ganboard.worker.api.routes import (
@@ -42,7 +42,7 @@ def make(access: Access) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
-        responses={"default": {"model": schemas.Error, "description": "Why it was not answered"}},
+        responses={"default": {"model": answers.Error, "description": "Why it was not answered"}},
         servers=[{"url": PATH}],
         root_path_in_servers=False,
         middleware=[Middleware(Audited)],

@@ -11,6 +11,8 @@ from ganboard.db.models import ApiToken
 from ganboard.worker.access import sign_in
 from ganboard.worker.context import Context
 
+THIS_MACHINE = "this machine"  # the owner of tokens that an account without a name makes
+
 
 def grant(
     context: Context, *, name: str, owner: str, scope: str, days: int
@@ -27,7 +29,8 @@ def grant(
             )
         if role == "viewer" and scope == "write":
             raise BadToken(f"{owner} is a viewer: only operators get tokens with scope write.")
-    return tokens.create(_unchecked(context), name=name, owner=owner, scope=scope, days=days)
+    whose = owner or THIS_MACHINE
+    return tokens.create(_unchecked(context), name=name, owner=whose, scope=scope, days=days)
 
 
 def revoke(context: Context, *, token_id: str, who: str, owner: str | None) -> ApiToken:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ganboard.db.models import Request, Run
 from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import queries
-from ganboard.worker.api import schemas
+from ganboard.worker.api import answers
 from ganboard.worker.context import Context
 from ganboard.worker.fleet import Machine
 
@@ -17,23 +17,23 @@ def find(context: Context, run: str, *, trash_too: bool = False) -> Run:
     return queries.find_run(context.engine, run, trash_too=trash_too)
 
 
-def summaries(context: Context, runs: Sequence[Run]) -> list[schemas.RunSummary]:
+def summaries(context: Context, runs: Sequence[Run]) -> list[answers.RunSummary]:
     """Runs without their epochs."""
     tags = run_annotations.tags_of(context.engine, [run.id for run in runs])
     return [
-        schemas.RunSummary.model_validate(run.model_dump() | {"tags": tags[run.id]}) for run in runs
+        answers.RunSummary.model_validate(run.model_dump() | {"tags": tags[run.id]}) for run in runs
     ]
 
 
-def summary(context: Context, run_id: str) -> schemas.RunSummary:
+def summary(context: Context, run_id: str) -> answers.RunSummary:
     """A run as it is now, also in the trash. Raises UnknownRun."""
     return summaries(context, [find(context, run_id, trash_too=True)])[0]
 
 
-def detail(context: Context, run: Run) -> schemas.RunDetail:
+def detail(context: Context, run: Run) -> answers.RunDetail:
     """A run with its epochs and evaluations."""
     engine = context.engine
-    return schemas.RunDetail.model_validate(
+    return answers.RunDetail.model_validate(
         summaries(context, [run])[0].model_dump()
         | {
             "hardware": run.hardware,
@@ -44,18 +44,18 @@ def detail(context: Context, run: Run) -> schemas.RunDetail:
     )
 
 
-def request_state(request: Request) -> schemas.Answer:
+def request_state(request: Request) -> answers.Answer:
     """How far a request is."""
     if request.answered_at is not None:
         state = "failed" if request.error is not None else "done"
     else:
         state = "waiting" if request.claimed_at is None else "computing"
-    return schemas.Answer.model_validate(request.model_dump() | {"state": state})
+    return answers.Answer.model_validate(request.model_dump() | {"state": state})
 
 
-def machine(found: Machine) -> schemas.MachineRow:
+def machine(found: Machine) -> answers.MachineRow:
     """A machine and what it does."""
-    return schemas.MachineRow(
+    return answers.MachineRow(
         name=found.name,
         state=found.state.lower(),
         labels=found.labels,

@@ -7,23 +7,23 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from ganboard.db.access import audit, tokens
-from ganboard.worker.api import schemas
+from ganboard.worker.api import answers
 from ganboard.worker.api.callers import Calling, Reading, Writing
 
 router = APIRouter(tags=["account"])
 
 
 @router.get("/me", summary="Who calls, and what they may do")
-def me(caller: Calling) -> schemas.Me:
-    return schemas.Me(who=caller.who, scope=caller.scope, token_id=caller.token_id)
+def me(caller: Calling) -> answers.Me:
+    return answers.Me(who=caller.who, scope=caller.scope, token_id=caller.token_id)
 
 
 @router.get("/tokens", summary="List the caller's valid tokens")
-def list_tokens(context: Reading, caller: Calling) -> list[schemas.TokenRow]:
+def list_tokens(context: Reading, caller: Calling) -> list[answers.TokenRow]:
     """They are made on the page System or with `ganboard token create`, never here: a token that
     was lost could make others."""
     found = tokens.listed(context.engine, owner=caller.who)
-    return [schemas.TokenRow.model_validate(token) for token in found]
+    return [answers.TokenRow.model_validate(token) for token in found]
 
 
 @router.delete("/tokens/{token_id}", summary="Revoke a token of the caller's", status_code=204)
@@ -36,10 +36,10 @@ def audit_log(
     context: Writing,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     before: Annotated[int | None, Query(description="`next` of the page before.")] = None,
-) -> schemas.Page[schemas.AuditRow]:
+) -> answers.Page[answers.AuditRow]:
     """Changes that were asked for through this API, and tokens made and revoked. For operators
     alone: it needs a token with scope write."""
     found = audit.listed(context.engine, limit=limit + 1, before=before)
     shown = found[:limit]
     more = str(shown[-1].id) if len(found) > limit else None
-    return schemas.Page(items=[schemas.AuditRow.model_validate(one) for one in shown], next=more)
+    return answers.Page(items=[answers.AuditRow.model_validate(one) for one in shown], next=more)

@@ -12,7 +12,7 @@ from ganboard.db.errors import NotAllowed
 from ganboard.db.models import Run
 from ganboard.db.runs import queries
 from ganboard.gan.quality.declared import METRICS
-from ganboard.worker.api import schemas, views
+from ganboard.worker.api import answers, views
 from ganboard.worker.api.callers import Reading
 from ganboard.worker.comparison import ranking, stored
 from ganboard.worker.comparison.choices import varying
@@ -27,7 +27,7 @@ def compare(
     context: Reading,
     run: Annotated[list[str], Query(min_length=2, max_length=MAX_COMPARED)],
     baseline: Annotated[str | None, Query(description="By default the first run.")] = None,
-) -> schemas.Comparison:
+) -> answers.Comparison:
     """Speed is the median over the finished epochs; quality is compared after the last epoch at
     which both runs were evaluated. The caveats say what makes the comparison unfair."""
     runs = list({found.id: found for found in (views.find(context, one) for one in run)}.values())
@@ -42,7 +42,7 @@ def compare(
     now = queries.database_time(context.engine)
     said = stored.conclusion(runs, base, speeds, evaluated, now)
     differing = varying([one.config for one in runs])
-    return schemas.Comparison(
+    return answers.Comparison(
         metric=METRICS[metric].label,
         verdict=said.headline,
         each=said.each,
@@ -61,18 +61,18 @@ def rankings(
         str | None, Query(description="Such as fid; by default the main one of each model.")
     ] = None,
     limit: Annotated[int, Query(ge=1, le=200, description="Runs of each ranking.")] = 10,
-) -> list[schemas.Ranking]:
+) -> list[answers.Ranking]:
     """One ranking for each model, data set and way of evaluating: numbers of different ones cannot
     be compared. Forks, archived runs and those of scripts are left out."""
     return [
-        schemas.Ranking(
+        answers.Ranking(
             model=one.model,
             data=one.data,
             evaluated_by=one.evaluated_by,
             metric=one.metric,
             better=one.better,
             runs=[
-                schemas.RankedRun(
+                answers.RankedRun(
                     id=ranked.run.id,
                     name=ranked.run.name,
                     value=ranked.value,
@@ -89,9 +89,9 @@ def rankings(
 
 def _row(
     run: Run, is_baseline: bool, differing: list[str], speed: stored.Floats, found: stored.Floats
-) -> schemas.ComparedRun:
+) -> answers.ComparedRun:
     finite = found[np.isfinite(found[:, 1]), 1]
-    return schemas.ComparedRun(
+    return answers.ComparedRun(
         id=run.id,
         name=run.name,
         status=run.shown_status,

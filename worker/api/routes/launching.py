@@ -9,7 +9,7 @@ from ganboard.db.runs import queries
 from ganboard.gan import presets
 from ganboard.gan.config import parse
 from ganboard.gan.settings.metadata import defaults
-from ganboard.worker.api import schemas, views
+from ganboard.worker.api import answers, bodies, views
 from ganboard.worker.api.callers import Writing
 from ganboard.worker.submission import evaluation, forking, submit, sweep
 
@@ -18,7 +18,7 @@ router = APIRouter(tags=["launching"])
 
 
 @router.post("/runs", summary="Queue a run", status_code=CREATED)
-def launch(context: Writing, asked: schemas.Launch) -> schemas.RunSummary:
+def launch(context: Writing, asked: bodies.Launch) -> answers.RunSummary:
     """Checked as the page Launch does: settings, data, and whether a live worker's machine can run
     it."""
     tags = [run_annotations.check_tag(tag) for tag in asked.tags]
@@ -36,7 +36,7 @@ def launch(context: Writing, asked: schemas.Launch) -> schemas.RunSummary:
 
 
 @router.post("/sweeps", summary="Queue a grid of runs", status_code=CREATED)
-def launch_sweep(context: Writing, asked: schemas.Sweep) -> schemas.Swept:
+def launch_sweep(context: Writing, asked: bodies.Sweep) -> answers.Swept:
     """All runs are stored, or none. They are evaluated after their last epoch, unless the preset or
     the settings say quality_every."""
     base = {**(presets.values(asked.preset) if asked.preset is not None else {}), **asked.settings}
@@ -47,27 +47,27 @@ def launch_sweep(context: Writing, asked: schemas.Sweep) -> schemas.Swept:
     grid = sweep.examine(context, base, varied, title=title, evaluation=evaluated)
     sweep_id = sweep.launch(context, grid, preset=asked.preset or "")
     runs = queries.sweep_runs(context.engine, sweep_id)
-    return schemas.Swept(sweep=sweep_id, runs=views.summaries(context, runs))
+    return answers.Swept(sweep=sweep_id, runs=views.summaries(context, runs))
 
 
 @router.post(
     "/runs/{run}/clone", summary="Queue a run with another's settings", status_code=CREATED
 )
-def clone(context: Writing, run: str, asked: schemas.Settings) -> schemas.RunSummary:
+def clone(context: Writing, run: str, asked: bodies.Settings) -> answers.RunSummary:
     parent = views.find(context, run)
     cloned = submit.clone(context, parent.id, asked.settings, name=asked.name)
     return views.summary(context, cloned.id)
 
 
 @router.post("/runs/{run}/fork", summary="Queue a run that continues another", status_code=CREATED)
-def fork(context: Writing, run: str, asked: schemas.Fork) -> schemas.RunSummary:
+def fork(context: Writing, run: str, asked: bodies.Fork) -> answers.RunSummary:
     parent = views.find(context, run)
     forked = forking.fork(context, parent.id, asked.settings, step=asked.step, name=asked.name)
     return views.summary(context, forked.id)
 
 
 @router.post("/runs/{run}/stop", summary="Stop a run at its next step")
-def stop(context: Writing, run: str) -> schemas.RunSummary:
+def stop(context: Writing, run: str) -> answers.RunSummary:
     """It saves a checkpoint and can be resumed."""
     found = views.find(context, run)
     submit.stop(context, found.id)
@@ -75,7 +75,7 @@ def stop(context: Writing, run: str) -> schemas.RunSummary:
 
 
 @router.post("/runs/{run}/resume", summary="Queue a stopped or failed run again")
-def resume(context: Writing, run: str, asked: schemas.Resume | None = None) -> schemas.RunSummary:
+def resume(context: Writing, run: str, asked: bodies.Resume | None = None) -> answers.RunSummary:
     """It goes on from its latest checkpoint."""
     found = views.find(context, run)
     submit.resume(context, found.id, asked.without if asked else None)

@@ -6,20 +6,20 @@ from fastapi import APIRouter
 
 from ganboard.db.placement import draining
 from ganboard.worker import fleet
-from ganboard.worker.api import schemas, views
+from ganboard.worker.api import answers, views
 from ganboard.worker.api.callers import Reading, Writing
 
 router = APIRouter(tags=["machines"])
 
 
 @router.get("/machines", summary="List the machines")
-def list_machines(context: Reading) -> list[schemas.MachineRow]:
+def list_machines(context: Reading) -> list[answers.MachineRow]:
     """Those whose workers were seen within the hour, or that are drained."""
     return [views.machine(one) for one in fleet.machines(context.engine)]
 
 
 @router.post("/machines/{machine}/drain", summary="Let a machine start no further run")
-def drain(context: Writing, machine: str) -> schemas.MachineRow:
+def drain(context: Writing, machine: str) -> answers.MachineRow:
     """What it trains goes on to its end."""
     name = fleet.find(context.engine, machine).name
     draining.drain(context.engine, name)

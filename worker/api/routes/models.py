@@ -8,7 +8,7 @@ from fastapi import APIRouter
 
 from ganboard.db import versions
 from ganboard.db.models import ModelVersion
-from ganboard.worker.api import schemas
+from ganboard.worker.api import answers, bodies
 from ganboard.worker.api.callers import Reading, Writing
 from ganboard.worker.context import Context
 from ganboard.worker.registry import standing
@@ -19,19 +19,19 @@ router = APIRouter(tags=["models"])
 
 
 @router.get("/models", summary="List the versions of models, newest first")
-def list_versions(context: Reading) -> list[schemas.Version]:
+def list_versions(context: Reading) -> list[answers.Version]:
     found = versions.listed(context.engine)
     return _rows(context, found)
 
 
 @router.get("/models/{version}", summary="Show a version of a model")
-def show(context: Reading, version: str) -> schemas.Version:
+def show(context: Reading, version: str) -> answers.Version:
     """VERSION is an id, `name:3` or `name@alias`."""
     return _row(context, versions.find(context.engine, version))
 
 
 @router.put("/models/{version}/alias", summary="Have a word stand for this version")
-def alias(context: Writing, version: str, asked: schemas.Alias) -> schemas.Version:
+def alias(context: Writing, version: str, asked: bodies.Alias) -> answers.Version:
     """Taken from the version of this model that has it."""
     found = versions.find(context.engine, version)
     versions.alias(context.engine, found, asked.alias)
@@ -50,16 +50,16 @@ def settings(_: Reading) -> dict[str, Any]:
     return settings_document()
 
 
-def _row(context: Context, version: ModelVersion) -> schemas.Version:
+def _row(context: Context, version: ModelVersion) -> answers.Version:
     every = _rows(context, versions.listed(context.engine))
     return next(row for row in every if row.id == version.id)
 
 
-def _rows(context: Context, found: Any) -> list[schemas.Version]:
+def _rows(context: Context, found: Any) -> list[answers.Version]:
     aliases = versions.aliases(context.engine)
     standings = standing.standings(context, found)
     return [
-        schemas.Version.model_validate(
+        answers.Version.model_validate(
             one.model_dump()
             | {"aliases": aliases.get(one.id, []), "standing": standings[one.id].sentences}
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from ganboard.db import requests, versions
-from ganboard.worker.api import schemas, views
+from ganboard.worker.api import answers, bodies, views
 from ganboard.worker.api.callers import Reading, Refused, Writing
 from ganboard.worker.context import Context
 from ganboard.worker.requests.versions import Quantization, Registration
@@ -15,7 +15,7 @@ router = APIRouter(tags=["requests"])
 
 
 @router.get("/requests/{request_id}", summary="Show how far a request is")
-def show(context: Reading, request_id: str) -> schemas.Answer:
+def show(context: Reading, request_id: str) -> answers.Answer:
     found = requests.find(context.engine, request_id)
     if found is None:
         raise Refused(404, f"There is no request {request_id[:40]!r}.")
@@ -23,7 +23,7 @@ def show(context: Reading, request_id: str) -> schemas.Answer:
 
 
 @router.post("/runs/{run}/evaluations", summary="Evaluate stored checkpoints", status_code=ACCEPTED)
-def evaluate(context: Writing, run: str) -> schemas.Answer:
+def evaluate(context: Writing, run: str) -> answers.Answer:
     """Of all finished epochs later than the last evaluation, as training would have. What waits
     already is not asked twice."""
     found = views.find(context, run)
@@ -33,7 +33,7 @@ def evaluate(context: Writing, run: str) -> schemas.Answer:
 @router.post(
     "/runs/{run}/versions", summary="Register a checkpoint as a version", status_code=ACCEPTED
 )
-def register(context: Writing, run: str, asked: schemas.Register) -> schemas.Answer:
+def register(context: Writing, run: str, asked: bodies.Register) -> answers.Answer:
     """Of a model. The new version has the id of the request."""
     found = views.find(context, run)
     options = Registration(name=versions.check_name(asked.name), epoch=asked.epoch).model_dump()
@@ -43,7 +43,7 @@ def register(context: Writing, run: str, asked: schemas.Register) -> schemas.Ans
 @router.post(
     "/models/{version}/quantizations", summary="Store a version in fewer bits", status_code=ACCEPTED
 )
-def quantize(context: Writing, version: str, asked: schemas.Quantize) -> schemas.Answer:
+def quantize(context: Writing, version: str, asked: bodies.Quantize) -> answers.Answer:
     """Refused by the worker when quality suffers more than the limit."""
     found = versions.find(context.engine, version)
     given = asked.model_dump(exclude_none=True)
@@ -53,7 +53,7 @@ def quantize(context: Writing, version: str, asked: schemas.Quantize) -> schemas
     )
 
 
-def _asked(context: Context, request_id: str) -> schemas.Answer:
+def _asked(context: Context, request_id: str) -> answers.Answer:
     found = requests.find(context.engine, request_id)
     assert found is not None, "it was stored just now"
     return views.request_state(found)

@@ -10,7 +10,7 @@ from ganboard.db.curves import stored
 from ganboard.db.curves.stored import AXES
 from ganboard.db.runs import queries
 from ganboard.worker import diagnosis
-from ganboard.worker.api import schemas, views
+from ganboard.worker.api import answers, views
 from ganboard.worker.api.callers import Reading, Refused
 from ganboard.worker.panels.expressions import quoted
 from ganboard.worker.panels.metrics import meaning
@@ -22,10 +22,10 @@ router = APIRouter(tags=["results"])
 
 
 @router.get("/runs/{run}/metrics", summary="List the stored metrics of a run")
-def metrics(context: Reading, run: str) -> list[schemas.MetricName]:
+def metrics(context: Reading, run: str) -> list[answers.MetricName]:
     found = stored.available(context.engine, [views.find(context, run).id])
     return [
-        schemas.MetricName(metric=quoted(name), stored=cadence, meaning=meaning(name, cadence))
+        answers.MetricName(metric=quoted(name), stored=cadence, meaning=meaning(name, cadence))
         for name, cadence in found.items()
     ]
 
@@ -43,12 +43,12 @@ def values(
         int | None,
         Query(ge=2, le=MAX_POINTS, description="About so many, the extremes kept; all by default."),
     ] = None,
-) -> list[schemas.Curve]:
+) -> list[answers.Curve]:
     """Null where there is no finite value."""
     found = views.find(context, run)
     curves = {one: compute(context.engine, found.id, one, over, points=points) for one in metric}
     return [
-        schemas.Curve(
+        answers.Curve(
             metric=one,
             step=curve.steps.tolist(),
             x=listed(curve.x),
@@ -79,14 +79,14 @@ def images(context: Reading, run: str, epoch: int | Literal["latest"]) -> Respon
 @router.get("/runs/{run}/events", summary="Events of a run, newest first")
 def events(
     context: Reading, run: str, limit: Annotated[int, Query(ge=1, le=1000)] = 100
-) -> list[schemas.RunEvent]:
+) -> list[answers.RunEvent]:
     found = queries.events(context.engine, views.find(context, run).id, limit=limit)
-    return [schemas.RunEvent.model_validate(event) for event in found]
+    return [answers.RunEvent.model_validate(event) for event in found]
 
 
 @router.get("/runs/{run}/explanation", summary="What stands out in the course of a run")
-def explanation(context: Reading, run: str) -> schemas.Explanation:
+def explanation(context: Reading, run: str) -> answers.Explanation:
     """Mode collapse, an overpowering discriminator, plateaus, loss spikes, slow epochs, restarts;
     each with its epochs, the numbers it follows from, and settings for a clone."""
     found = diagnosis.explained(context.engine, views.find(context, run))
-    return schemas.Explanation.model_validate(diagnosis.document(found))
+    return answers.Explanation.model_validate(diagnosis.document(found))

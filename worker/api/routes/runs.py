@@ -15,7 +15,7 @@ from ganboard.db.placement import backlog
 from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import trash
 from ganboard.gan.config import parse_assignments
-from ganboard.worker.api import schemas, views
+from ganboard.worker.api import answers, bodies, views
 from ganboard.worker.api.callers import Reading, Writing
 
 MAX_LISTED = 200
@@ -43,7 +43,7 @@ def list_runs(
     archived: bool = False,
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = USUALLY_LISTED,
     after: Annotated[str | None, Query(description="`next` of the page before.")] = None,
-) -> schemas.Page[schemas.RunSummary]:
+) -> answers.Page[answers.RunSummary]:
     """A page of the runs that pass all filters. The database filters; runs that are added or
     deleted meanwhile move no others between pages."""
     filters = pages.Filters(
@@ -60,19 +60,19 @@ def list_runs(
     )
     position = None if after is None else cursor.decode(after)
     found = pages.page(context.engine, filters, limit=limit, after=position)
-    return schemas.Page(
+    return answers.Page(
         items=views.summaries(context, found.runs),
         next=None if found.after is None else cursor.encode(found.after),
     )
 
 
 @router.get("/runs/{run}", summary="Show a run with its epochs and evaluations")
-def show(context: Reading, run: str) -> schemas.RunDetail:
+def show(context: Reading, run: str) -> answers.RunDetail:
     return views.detail(context, views.find(context, run))
 
 
 @router.patch("/runs/{run}", summary="Tag a run, write its note, archive it, move it in the queue")
-def change(context: Writing, run: str, asked: schemas.Change) -> schemas.RunSummary:
+def change(context: Writing, run: str, asked: bodies.Change) -> answers.RunSummary:
     found = views.find(context, run)
     engine, run_ids = context.engine, [found.id]
     if asked.note is not None:
@@ -94,14 +94,14 @@ def change(context: Writing, run: str, asked: schemas.Change) -> schemas.RunSumm
 
 
 @router.delete("/runs/{run}", summary="Move a run to the trash, for a week")
-def delete(context: Writing, run: str) -> schemas.RunSummary:
+def delete(context: Writing, run: str) -> answers.RunSummary:
     found = views.find(context, run)
     trash.move(context.engine, run_id=found.id)
     return views.summary(context, found.id)
 
 
 @router.post("/runs/{run}/restore", summary="Take a run out of the trash")
-def restore(context: Writing, run: str) -> schemas.RunSummary:
+def restore(context: Writing, run: str) -> answers.RunSummary:
     found = views.find(context, run, trash_too=True)
     trash.restore(context.engine, run_id=found.id)
     return views.summary(context, found.id)

@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from ganboard.db.errors import UnknownRun
 from ganboard.db.models import ENDED
 from ganboard.db.runs import queries
-from ganboard.worker.api import schemas, views
+from ganboard.worker.api import answers, views
 from ganboard.worker.api.callers import Reading, Refused
 from ganboard.worker.context import Context
 
@@ -94,7 +94,7 @@ def _counted() -> Iterator[None]:
 
 def _news(
     context: Context, run_id: str, seen: Position
-) -> tuple[list[ServerSentEvent], Position, schemas.RunSummary]:
+) -> tuple[list[ServerSentEvent], Position, answers.RunSummary]:
     """What came after a position, the position after it, and the run as it was before that: a run
     that has ended adds nothing more."""
     run = views.summary(context, run_id)
@@ -105,12 +105,12 @@ def _news(
         return position
 
     for epoch in queries.epochs(engine, run_id, after=seen.epoch):
-        row = schemas.EpochRow.model_validate(epoch)
+        row = answers.EpochRow.model_validate(epoch)
         seen = add("epoch", row, replace(seen, epoch=epoch.epoch))
     for found in queries.qualities(engine, run_id, after=seen.evaluated):
-        quality = schemas.QualityRow.model_validate(found)
+        quality = answers.QualityRow.model_validate(found)
         seen = add("quality", quality, replace(seen, evaluated=found.epoch))
     for event in reversed(queries.events(engine, run_id, limit=None, after=seen.event)):
-        said = schemas.RunEvent.model_validate(event)
+        said = answers.RunEvent.model_validate(event)
         seen = add("event", said, replace(seen, event=said.id))
     return rows, seen, run

@@ -48,7 +48,7 @@ def create(
     if as_json:
         return output.print_json(_document(token) | {"token": text})
     said = (
-        f"Token {token.id} of {token.owner or 'this machine'}, scope {token.scope}, valid until"
+        f"Token {token.id} of {token.owner}, scope {token.scope}, valid until"
         f" {token.expires_at:%Y-%m-%d}. Keep it: it is not shown again."
     )
     typer.echo(said, err=True)

@@ -18,6 +18,10 @@ from tests.cli import document, ganboard
 COMMAND_LINE = {
     "up": ["--port", "--address", "--workers", "--no-starter"],
     "run": [*("--preset", "--set", "--name", "--follow", "--priority", "--settings", "--json")],
+    "mcp": ["--url", "--allow-changes"],
+    "token create": ["NAME", "--scope", "--days", "--owner", "--json"],
+    "token list": ["--json"],
+    "token revoke": ["ID", "--json"],
     "machines": ["--json"],
     "drain": ["MACHINE", "--json"],
     "schedule": ["SCHEDULER"],

@@ -1,4 +1,4 @@
-"""What requests and answers contain."""
+"""What answers contain."""
 
 from __future__ import annotations
 
@@ -20,12 +20,6 @@ class Error(BaseModel):
     """Why a request was not answered."""
 
     error: str = Field(description="One sentence with the value, the limit and the remedy.")
-
-
-class Asked(BaseModel):
-    """A body; a misspelled field is an error."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class Answered(BaseModel):
@@ -114,60 +108,11 @@ class RunEvent(Answered):
     text: str
 
 
-class Settings(Asked):
-    """Settings that differ from a preset's or another run's."""
-
-    settings: dict[str, Any] = Field({}, description="Changed settings, by name.")
-    name: str | None = Field(None, description="Generated from the settings by default.")
-
-
-class Launch(Settings):
-    """A run to be queued."""
-
-    preset: str | None = Field(None, description="Without one, the defaults of the settings.")
-    priority: int = Field(0, ge=-100, le=100, description="Higher numbers start first.")
-    tags: list[str] = []
-
-
-class Fork(Settings):
-    """A run that continues another one from a checkpoint."""
-
-    step: int | None = Field(None, ge=0, description="Of the checkpoint; by default the latest.")
-
-
-class Sweep(Asked):
-    """A grid of runs: all combinations of the values."""
-
-    preset: str | None = None
-    settings: dict[str, Any] = {}
-    values: dict[str, list[Any]] = Field(description="Values to combine, by setting.")
-    seeds: int = Field(1, ge=1, le=200, description="Runs of each combination.")
-    name: str = Field("", description="What the names of the runs begin with.")
-
-
 class Swept(Answered):
     """The runs of a sweep that was queued."""
 
     sweep: str
     runs: list[RunSummary]
-
-
-class Change(Asked):
-    """What people add to a run. What is left out stays."""
-
-    tags: list[str] | None = Field(None, description="Replaces all tags.")
-    note: str | None = None
-    note_version: int | None = Field(
-        None, description="Of the note that is replaced, so that no other change is lost."
-    )
-    archived: bool | None = None
-    priority: int | None = Field(None, ge=-100, le=100)
-
-
-class Resume(Asked):
-    """How a stopped or failed run goes on."""
-
-    without: str | None = Field(None, description="A lost machine, whose checkpoints are given up.")
 
 
 class MetricName(Answered):
@@ -267,26 +212,6 @@ class Answer(Answered):
     progress: float = Field(description="From 0 to 1.")
     error: str | None
     facts: dict[str, Any] = Field(description="What was found, such as the new version's id.")
-
-
-class Register(Asked):
-    """A version of a model, made of a checkpoint."""
-
-    name: str
-    epoch: int | None = Field(None, ge=0, description="By default the newest checkpoint's.")
-
-
-class Quantize(Asked):
-    """A version with weights in fewer bits."""
-
-    to: Literal["float16", "int8"]
-    limit: float | None = Field(None, ge=0, description="Loss of quality that is accepted, in %.")
-
-
-class Alias(Asked):
-    """A word that stands for one version of a model."""
-
-    alias: str
 
 
 class Version(Answered):
