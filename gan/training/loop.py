@@ -84,6 +84,7 @@ def train(
     dataset = data.load(wanted, data_dir, PhaseReports(sink))
 
     # Build the networks, restore the newest checkpoint, and say what begins.
+    sink(Phase("building"))
     current = Attempt(
         config,
         machine=machine,
