@@ -34,12 +34,15 @@ class Span:
 
 @dataclass
 class OtlpReceiver:
-    """`status` is that of the next answers; 503 also refuses what was sent."""
+    """`status` is that of the next answers, of which all but 200 refuse what was sent; with
+    `silent` there is none until the end."""
 
     url: str = ""
     status: int = 200
     spans: list[Span] = field(default_factory=list)
     asked: int = 0  # requests
+    silent: bool = False
+    ended: threading.Event = field(default_factory=threading.Event)
 
     def named(self, name: str, **attributes: Any) -> list[Span]:
         """The spans of this name with these attributes of ganboard, by their begin."""
@@ -66,6 +69,9 @@ def otlp_receiver() -> Iterator[OtlpReceiver]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             receiver.asked += 1
+            if receiver.silent:
+                receiver.ended.wait(30)
+                return
             assert self.path == "/v1/traces"
             assert self.headers["Content-Type"] == "application/x-protobuf"
             if receiver.status == 200:
@@ -88,6 +94,7 @@ def otlp_receiver() -> Iterator[OtlpReceiver]:
     try:
         yield receiver
     finally:
+        receiver.ended.set()
         server.shutdown()
         server.server_close()
         thread.join()

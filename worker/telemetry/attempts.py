@@ -14,6 +14,8 @@ from ganboard.worker.telemetry.tracer import Moment, Tracer
 
 SETTINGS = ("model", "dataset", "strategy", "replicas", "batch_size", "epochs", "precision")
 STARTING = ("starting", "importing", "loading", "building", "compiling")  # phases of a start
+# how an attempt ended whose run was queued again, by the level of its last event
+REQUEUED = {"info": "suspended", "warning": "died", "error": "failed"}
 TAKEN_OVER = "The attempt ended without a word, and another one has taken over"
 
 
@@ -33,7 +35,7 @@ def begin(tracer: Tracer, engine: Engine, run_id: str, attempt: int) -> None:
         )
     elif queued < (before := _began(events, attempt - 1)):
         # never queued again: its lease ran out, and nobody has recorded an end
-        _attempt(tracer, run, events, attempt - 1, end=claimed, error=TAKEN_OVER)
+        _attempt(tracer, run, events, attempt - 1, "died", end=claimed, error=TAKEN_OVER)
         return
     else:
         queued = max(queued, before)
@@ -46,14 +48,20 @@ def begin(tracer: Tracer, engine: Engine, run_id: str, attempt: int) -> None:
 def end(
     tracer: Tracer, engine: Engine, run_id: str, attempt: int, phase: str | None = None
 ) -> None:
-    """The attempt, if it is over and no other one has begun; its start too where the trainer died
-    in a `phase` of that."""
+    """The attempt, if it is over and not taken over; its start too where the trainer died in a
+    `phase` of that."""
     run, events = _recorded(engine, run_id)
-    if run.attempt != attempt or run.status in ACTIVE:
-        return
     last = _of(events, attempt)[-1]
-    # queued: it died, and will be tried again
-    error = last.text if run.status in ("queued", "failed") else None
+    if run.attempt == attempt:
+        if run.status in ACTIVE:
+            return
+        outcome = "died" if run.status == "queued" else run.status
+    # another one has begun, which says so itself where the run was never queued again
+    elif _seconds(run.queued_at) < _began(events, attempt):
+        return
+    else:
+        outcome = REQUEUED[last.level]
+    error = last.text if outcome in ("died", "failed") else None
     ended = _seconds(last.at)
     if phase in STARTING:
         tracer.span(
@@ -65,7 +73,7 @@ def end(
             attributes={"ganboard.attempt": attempt},
             error=error,
         )
-    _attempt(tracer, run, events, attempt, end=ended, error=error)
+    _attempt(tracer, run, events, attempt, outcome, end=ended, error=error)
 
 
 def began(engine: Engine, run_id: str, attempt: int) -> float:
@@ -74,7 +82,14 @@ def began(engine: Engine, run_id: str, attempt: int) -> float:
 
 
 def _attempt(
-    tracer: Tracer, run: Run, events: list[Event], attempt: int, *, end: float, error: str | None
+    tracer: Tracer,
+    run: Run,
+    events: list[Event],
+    attempt: int,
+    outcome: str,
+    *,
+    end: float,
+    error: str | None,
 ) -> None:
     tracer.span(
         "attempt",
@@ -86,7 +101,7 @@ def _attempt(
         attributes={
             **_attributes(run),
             "ganboard.attempt": attempt,
-            "ganboard.outcome": "died" if run.status == "queued" else run.status,
+            "ganboard.outcome": outcome,
             "ganboard.epochs_finished": run.epoch,
             "ganboard.steps_finished": run.step,
         },

@@ -132,8 +132,8 @@ class _OncePerOutage(SpanExporter):
     def __init__(self, exporter: SpanExporter) -> None:
         self._exporter = exporter
         self._down = False
-        logger = logging.getLogger(type(exporter).__module__)
-        logger.addFilter(lambda record: record.levelno >= logging.ERROR and not self._down)
+        self._logger = logging.getLogger(type(exporter).__module__)
+        self._logger.addFilter(self._says)
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         result = self._exporter.export(spans)
@@ -151,6 +151,10 @@ class _OncePerOutage(SpanExporter):
 
     def shutdown(self) -> None:
         self._exporter.shutdown()
+        self._logger.removeFilter(self._says)
+
+    def _says(self, record: logging.LogRecord) -> bool:
+        return record.levelno >= logging.ERROR and not self._down
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         return self._exporter.force_flush(timeout_millis)

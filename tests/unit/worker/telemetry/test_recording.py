@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ from ganboard.db.runs import commands, expiry
 from ganboard.gan.events import EpochDone, Event, Note, Phase, Saved, Steps
 from ganboard.gan.presets import load
 from ganboard.worker.context import Context
-from ganboard.worker.telemetry import environment, recording
+from ganboard.worker.telemetry import environment, recording, tracer
 from ganboard.worker.telemetry.attempts import TAKEN_OVER
 from ganboard.worker.telemetry.tracer import Tracer
 from tests.otlp import OtlpReceiver
@@ -116,6 +117,17 @@ def test_an_attempt_that_another_has_overtaken_is_not_sent(
     assert names(receiver) == ["queue", "submit"]
 
 
+def test_a_suspended_attempt_is_sent_though_the_next_has_begun(
+    context: Context, receiver: OtlpReceiver
+) -> None:
+    run = submitted(context)
+    with recording.of_attempt(context, run.id, claim(context, run)):
+        commands.finish(context.engine, run_id=run.id, attempt=1, status="suspended")
+        claim(context, run)  # by another worker, before this process has ended
+    ended = receiver.one("attempt")
+    assert (ended.attributes["ganboard.outcome"], ended.error) == ("suspended", None)
+
+
 def test_phases_epochs_and_checkpoints_are_spans(context: Context, receiver: OtlpReceiver) -> None:
     trained(
         context,
@@ -173,21 +185,36 @@ def test_an_outage_is_logged_once_and_its_end_too(
     receiver: OtlpReceiver, caplog: pytest.LogCaptureFixture
 ) -> None:
     receiver.status = 400  # not retried
-    tracer = Tracer("abc")
-    (processor,) = tracer._provider._active_span_processor._span_processors
+    opened = Tracer("abc")
+    (processor,) = opened._provider._active_span_processor._span_processors
 
     def sent(*statuses: int) -> None:
         for receiver.status in statuses:
-            tracer.span("epoch", 1.0, 2.0, parent=1)
+            opened.span("epoch", 1.0, 2.0, parent=1)
             processor.force_flush()
 
     with caplog.at_level(logging.INFO):
         sent(400, 400, 200)
-    tracer.close()
+    opened.close()
     own = texts(caplog, "ganboard.telemetry")
     assert [text.split(" to ")[0] for text in own] == ["Traces cannot be sent", "Traces are sent"]
     assert len(texts(caplog, "opentelemetry")) == 1  # the reason
     assert environment.place() in own[0]
+
+
+def test_a_collector_that_does_not_answer_holds_up_neither_steps_nor_the_end(
+    context: Context,
+    receiver: OtlpReceiver,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(tracer, "CLOSE_SECONDS", 0.2)
+    receiver.silent = True
+    began = time.monotonic()
+    trained(context, *START, *[Steps(1, 0, LOSSES, LOSSES), DONE] * 1000)
+    assert receiver.asked
+    assert time.monotonic() - began < 20  # its timeout of 10 s would take all batches much longer
+    assert "are given up" in texts(caplog, "ganboard.telemetry")[-1]
 
 
 def texts(caplog: pytest.LogCaptureFixture, logger: str) -> Sequence[str]:
