@@ -86,7 +86,7 @@ chromium: install-dev # finds or fetches a browser; only GANBOARD_REQUIRE_BROWSE
 	@$(BIN)/python -m tests.chromium
 
 lock: install-dev ## resolve requirements/*.lock anew (ARGS=--upgrade takes the newest versions)
-	$(LOCK) pyproject.toml --group build --extra cpu --extra postgres --extra mlflow --extra s3 --extra kubernetes --extra onnx --extra mcp --extra dev $(ARGS) -o requirements/dev.lock
+	$(LOCK) pyproject.toml --group build --extra cpu --extra postgres --extra mlflow --extra s3 --extra kubernetes --extra onnx --extra mcp --extra otel --extra dev $(ARGS) -o requirements/dev.lock
 	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra cpu --extra postgres -o requirements/worker.lock
 	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra gpu --extra postgres $(ARGS) -o requirements/gpu.lock
 	$(LOCK) -c requirements/dev.lock pyproject.toml --extra postgres -o requirements/web.lock
@@ -96,6 +96,7 @@ lock: install-dev ## resolve requirements/*.lock anew (ARGS=--upgrade takes the 
 	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra cpu --extra postgres --extra kubernetes -o requirements/kubernetes.lock
 	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra cpu --extra postgres --extra onnx -o requirements/onnx.lock
 	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra cpu --extra postgres --extra mcp -o requirements/mcp.lock
+	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra cpu --extra postgres --extra otel -o requirements/otel.lock
 	$(LOCK) -c requirements/dev.lock --group build -o requirements/build.lock
 	$(LOCK) --group rehearse $(ARGS) -o worker/rehearsal/compilers.lock
 	sed -n '/^tensor\(flow\|board\)/d; s/ \\$$//p' requirements/dev.lock | grep '^[a-z]' > .venv/all-but-tensorflow.txt

@@ -11,6 +11,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
+from ganboard.gan import profiling
 from ganboard.gan.settings import metadata, registry
 from ganboard.gan.settings.metadata import all_settings
 from ganboard.gan.settings.problems import ConfigError, legible, sentence
@@ -66,7 +67,8 @@ def plan(config: RunConfig, available: int) -> Plan:
     """Steps that `config` takes on a data set of `available` images; the incomplete last batch of
     an epoch is dropped.
 
-    Raises ConfigError when the batch is larger than the data set.
+    Raises ConfigError when the batch is larger than the data set, or when steps are to be profiled
+    that there are not.
     """
     examples = min(available, config.limit or available)
     steps = examples // config.batch_size
@@ -75,6 +77,8 @@ def plan(config: RunConfig, available: int) -> Plan:
             f"batch_size={config.batch_size} is larger than the data set ({examples} images of"
             f" {config.dataset}): use {examples} or less."
         )
+    if sentence := profiling.beyond(config.profile_steps, steps * config.epochs):
+        raise ConfigError(sentence)
     return Plan(
         examples,
         steps,

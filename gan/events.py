@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     Losses = npt.NDArray[np.float32]
 else:
     Losses = Any  # numpy is loaded with the first array
-PhaseName = Literal["importing", "loading", "compiling", "training", "evaluating", "saving"]
+PhaseName = Literal[
+    "importing", "loading", "building", "compiling", "training", "evaluating", "saving"
+]
 Outcome = Literal["finished", "stopped", "suspended"]
 # by which alerts and `gan.diagnosis` know notes of these kinds: how one on a collapse begins, and
 # what those on values that are not finite and on slow replicas contain

@@ -210,6 +210,7 @@ PHASE = {
     "starting": "Starting the trainer",
     "importing": "Importing TensorFlow",
     "loading": "Loading the data",
+    "building": "Building the networks",
     "compiling": "Compiling the training step",
     "training": "Training",
     "evaluating": "Evaluating the generated images",

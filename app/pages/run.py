@@ -74,7 +74,7 @@ VIEWS = {
     "Quality": View(lambda c, r, o: quality.draw(c.engine, r, o), quality.controls),
     "Explain": View(lambda c, r, o: explain.draw(c.engine, r)),
     "Prediction": View(below=prediction.show, analysis="prediction"),
-    "Timings": View(lambda c, r, o: timings.draw(c.engine, r, o), lambda c, r: timings.controls()),
+    "Timings": View(lambda c, r, o: timings.draw(c, r, o), lambda c, r: timings.controls()),
     "Rates": View(
         lambda c, r, o: timings.draw_rates(c.engine, r, o), lambda c, r: timings.rate_controls()
     ),

@@ -18,9 +18,11 @@ from ganboard.db.curves import series
 from ganboard.db.models import Run
 from ganboard.gan.events import FACTS, MEASURES, SERIES, UNLISTED
 from ganboard.worker import formatting
+from ganboard.worker.context import Context
 from ganboard.worker.figures import rates, timings
 from ganboard.worker.figures.template import Axis
 from ganboard.worker.studies.remedies import remedy
+from ganboard.worker.tensorboard import profile
 
 # how each number was obtained; what it is says gan.events.MEASURES
 _HOW = {
@@ -70,8 +72,11 @@ def controls() -> CourseOptions:
         return CourseOptions(axis_control(key="when", default="epoch"), events_control())
 
 
-def draw(engine: Engine, run: Run, options: CourseOptions) -> None:
+def draw(context: Context, run: Run, options: CourseOptions) -> None:
     """The tab Timings."""
+    engine = context.engine
+    if run.config.get("profile_steps"):
+        _profile(context, run)
     measures, charts = by_epoch(
         engine, run, "timings", options, lambda: _charts(engine, run, options)
     )
@@ -108,6 +113,43 @@ def draw(engine: Engine, run: Run, options: CourseOptions) -> None:
         with st.expander("All metrics of all epochs"):
             current = measures[["epoch", *names]].rename(columns={"epoch": "Epoch", **MEASURES})
             st.dataframe(current, hide_index=True, key=f"measures-{run.id}")
+
+
+def _profile(context: Context, run: Run) -> None:
+    """The files of its profiler traces, for the programs that open them."""
+    found = profile.files(context, run.id)
+    wanted = run.config["profile_steps"]
+    if not found:
+        st.caption(
+            f"profile_steps={wanted}: no profiler trace on this machine. It is recorded on the"
+            " machine that trains; the log says when."
+        )
+        return
+    with st.expander(f"Profiler trace, profile_steps={wanted}"):
+        sizes = [(one.name, formatting.size(one.size)) for one in found]
+        st.dataframe(
+            pd.DataFrame(sizes, columns=["File", "Size"]),
+            hide_index=True,
+            height="content",
+            key=f"profile-{run.id}",
+        )
+        with st.container(horizontal=True):
+            st.link_button(
+                "For TensorBoard",
+                f"/api/runs/{run.id}/profile.zip",
+                key="profile_zip",
+                icon=":material/download:",
+                help="All files. Unpack them and run tensorboard --logdir on the folder; the tab"
+                " Profile needs the package tensorboard-plugin-profile.",
+            )
+            st.link_button(
+                "For Perfetto",
+                f"/api/runs/{run.id}/trace.json.gz",
+                key="profile_timeline",
+                icon=":material/download:",
+                help="Chrome's trace events. Open the file in ui.perfetto.dev, which reads it in"
+                " the browser, or in chrome://tracing.",
+            )
 
 
 def _charts(engine: Engine, run: Run, options: CourseOptions) -> tuple[pd.DataFrame, list[Chart]]:

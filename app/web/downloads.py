@@ -1,12 +1,13 @@
-"""Files that are made for whoever asks: reports of runs, pictures and ZIP files of versions of
-models. Nothing here writes to the database."""
+"""Files that are made for whoever asks: reports and profiler traces of runs, pictures and ZIP files
+of versions of models. Nothing here writes to the database."""
 
 from __future__ import annotations
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from ganboard.app.web import responses
 from ganboard.app.web.api import FOREVER, MAX_THUMBNAIL, number, packed, reduced, responding, run_of
 from ganboard.db import versions
 from ganboard.db.errors import UnknownVersion
@@ -17,6 +18,7 @@ from ganboard.worker.registry import download
 from ganboard.worker.registry import versions as models
 from ganboard.worker.reports import page, pdf
 from ganboard.worker.reports import run as reports
+from ganboard.worker.tensorboard import profile
 
 
 @responding
@@ -65,6 +67,31 @@ def report_pdf(context: Context, request: Request) -> Response:
     )
 
 
+@responding
+def profile_zip(context: Context, request: Request) -> Response:
+    """The profiler traces of a run on this machine; unpacked, a folder for TensorBoard."""
+    run = run_of(context, request)
+    try:
+        return packed(lambda path: profile.pack(context, run.id, path), f"{run.id}-profile.zip")
+    except profile.NoTrace as absent:
+        return responses.error(404, str(absent))
+
+
+@responding
+def profile_timeline(context: Context, request: Request) -> Response:
+    """The newest of them as Chrome's trace events, for Perfetto."""
+    run = run_of(context, request)
+    try:
+        file = profile.opened(context, run.id, profile.timeline(context, run.id))
+    except profile.NoTrace as absent:
+        return responses.error(404, str(absent))
+    return StreamingResponse(
+        responses.pieces(file),
+        media_type="application/gzip",
+        headers=responses.named(f"{run.id}.trace.json.gz"),
+    )
+
+
 def _version(context: Context, request: Request) -> ModelVersion:
     asked = request.path_params["version"]
     found = versions.get(context.engine, asked) if is_id(asked) else None
@@ -76,6 +103,8 @@ def _version(context: Context, request: Request) -> ModelVersion:
 
 
 ROUTES = [
+    Route("/api/runs/{run}/profile.zip", profile_zip),
+    Route("/api/runs/{run}/trace.json.gz", profile_timeline),
     Route("/api/runs/{run}/report.html", report_html),
     Route("/api/runs/{run}/report.pdf", report_pdf),
     Route("/api/models/{version}.png", version_picture),

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic import model_validator
 
-from ganboard.gan import needs, scheduler_options
+from ganboard.gan import needs, profiling, scheduler_options
 from ganboard.gan.settings.declarations import Setting, declared
 from ganboard.gan.settings.problems import problem
 from ganboard.gan.settings.table import Settings
@@ -155,6 +155,10 @@ class RunConfig(Settings):
                 f"batch_size={self.batch_size} is larger than limit={self.limit}: lower batch_size"
                 " or raise limit."
             )
+        try:
+            profiling.steps(self.profile_steps)
+        except profiling.BadSteps as error:
+            raise problem(str(error)) from None
 
     @property
     def effective_strategy(self) -> str:

@@ -230,4 +230,8 @@ class Settings(BaseModel):
     tensorboard: bool = setting(False, "Output",
         "Write TensorBoard event files while training, in the run's folder",
         label="TensorBoard files", affects="records")
+    profile_steps: str = setting("", "Output",
+        "Record a profiler trace of these steps, such as 20:30 (after step 20 up to step 30), for"
+        " TensorBoard and Perfetto; empty: none",
+        affects="records", max_length=40)
     # fmt: on

@@ -28,6 +28,7 @@ from ganboard.gan.training import epoch_metrics, hooks
 from ganboard.gan.training.fit import FitLoop
 from ganboard.gan.training.monitors import Monitors
 from ganboard.gan.training.networks import networks
+from ganboard.gan.training.profile import Profile
 from ganboard.gan.training.runner import CustomLoop, Runner
 from ganboard.gan.training.step import Stepper
 from ganboard.gan.training.watchdog import Watchdog
@@ -78,10 +79,12 @@ class Attempt:
         # Prepare the step, and what is done between steps.
         agree = self.agreement.number
         self.stepper = Stepper(config, strategy, self.nets, examples, model)
+        watchdog = Watchdog(config.stall_seconds, sink, on_hang)
+        self.profile = Profile(config, run_dir, sink, watchdog, leads=self.agreement.leads)
         self.runner: Runner = (
-            FitLoop(self.stepper, agree)
+            FitLoop(self.stepper, agree, self.profile.call)
             if config.loop == "fit"
-            else CustomLoop(self.stepper, agree)
+            else CustomLoop(self.stepper, agree, self.profile.call)
         )
         self._pictures = model.pictures(examples)
         self.state = hooks.TrainingState(
@@ -92,7 +95,7 @@ class Attempt:
             progress=progress,
             epoch_metrics=epoch_metrics.EpochMetrics(config),
             monitors=Monitors(config, self.plan.steps_per_epoch, self._pictures, cluster.hosts()),
-            watchdog=Watchdog(config.stall_seconds, sink, on_hang),
+            watchdog=watchdog,
             sink=sink,
             leads=self.agreement.leads,
         )

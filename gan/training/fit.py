@@ -21,7 +21,7 @@ import tensorflow as tf
 
 from ganboard.gan.distributed import collectives
 from ganboard.gan.events import Losses
-from ganboard.gan.training.runner import Agree, Report, undone
+from ganboard.gan.training.runner import Agree, Around, Report, undone, unwatched
 from ganboard.gan.training.step import Stepper
 from ganboard.gan.training.steps_per_call import StepsPerCall
 
@@ -48,9 +48,10 @@ class Adversaries(keras.Model):  # type: ignore[misc]
 class FitLoop:
     """Takes the steps of an epoch by one call of `fit`."""
 
-    def __init__(self, stepper: Stepper, agree: Agree) -> None:
+    def __init__(self, stepper: Stepper, agree: Agree, around: Around = unwatched) -> None:
         self._stepper = stepper
         self._agree = agree
+        self._around = around
         self._steps_per_call = StepsPerCall()
         self._model = Adversaries(stepper)
         with stepper.strategy.scope():
@@ -69,9 +70,10 @@ class FitLoop:
         ) as portions:
             while left:
                 count = self._agree(min(self._steps_per_call.count, left))
-                began = time.monotonic()
-                rows = np.stack(portions.take(count))
-                seconds = time.monotonic() - began
+                with self._around(global_step + len(rates) - left, count):
+                    began = time.monotonic()
+                    rows = np.stack(portions.take(count))
+                    seconds = time.monotonic() - began
                 self._steps_per_call.update(seconds, count)
                 left -= count
                 yield Report(self._stepper.unpack(rows), seconds)

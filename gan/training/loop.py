@@ -84,6 +84,7 @@ def train(
     dataset = data.load(wanted, data_dir, PhaseReports(sink))
 
     # Build the networks, restore the newest checkpoint, and say what begins.
+    sink(Phase("building"))
     current = Attempt(
         config,
         machine=machine,
@@ -102,8 +103,9 @@ def train(
         return "finished"
 
     deadline = time.monotonic() + 60 * config.max_minutes if config.max_minutes else math.inf
-    with current.state.watchdog:
+    with current.state.watchdog, current.profile:
         _compile(current)
+        current.profile.begin(current.state.progress.step)
         current.state.epoch_metrics.begin()
         while True:
             signal, trouble = _take_steps(current, deadline)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -25,7 +25,13 @@ class Report:
     seconds: float
 
 
+# around a call that takes so many steps (the second) after so many of the run
+Around = Callable[[int, int], AbstractContextManager[None]]
 Agree = Callable[[int], int]  # the number that all processes of a run go by: the first one's
+
+
+def unwatched(step: int, count: int) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 class Runner(Protocol):
@@ -60,9 +66,10 @@ def undone(nets: Networks) -> Iterator[None]:
 class CustomLoop:
     """Several steps in one call of a graph, as many as StepsPerCall finds fit."""
 
-    def __init__(self, stepper: Stepper, agree: Agree) -> None:
+    def __init__(self, stepper: Stepper, agree: Agree, around: Around = unwatched) -> None:
         self._stepper = stepper
         self._agree = agree
+        self._around = around
         self._steps_per_call = StepsPerCall(stepper.together)
 
     def warm_up(self, order: np.ndarray[Any, Any]) -> None:
@@ -79,9 +86,10 @@ class CustomLoop:
         while done < len(rates):
             count = self._agree(min(self._count(), len(rates) - done))
             due = rates[done : done + count]
-            began = time.monotonic()
-            metrics = self._stepper.run(order, first + done, global_step + done, count, due)
-            seconds = time.monotonic() - began
+            with self._around(global_step + done, count):
+                began = time.monotonic()
+                metrics = self._stepper.run(order, first + done, global_step + done, count, due)
+                seconds = time.monotonic() - began
             self._steps_per_call.update(seconds, count)
             done += count
             yield Report(metrics, seconds)

@@ -10,13 +10,15 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
+import yaml
 from prometheus_client.exposition import generate_latest
 
-from ganboard.app.web.metrics import REGISTRY
+from ganboard.app.web.metrics import REGISTRY, ROUTES
 from ganboard.worker.context import Context
 from tests.factories import make_run
 
 FOLDER = Path(__file__).parents[2] / "docs" / "deploy"
+OPERATIONS = FOLDER.parent / "operations.md"
 
 
 def test_the_dashboard_of_grafana_asks_for_metrics_that_there_are(context: Context) -> None:
@@ -45,6 +47,17 @@ def test_the_panels_of_grafana_do_not_overlap() -> None:
         )
         assert any(apart)
     assert max(place["x"] + place["w"] for place in places) == 24
+
+
+def test_the_collector_has_what_its_pipelines_name_and_scrapes_metrics() -> None:
+    config = yaml.safe_load((FOLDER / "otel-collector.yaml").read_text())
+    for pipeline in config["service"]["pipelines"].values():
+        for kind in ("receivers", "processors", "exporters"):
+            assert set(pipeline[kind]) <= set(config[kind])
+    (scrape,) = config["receivers"]["prometheus"]["config"]["scrape_configs"]
+    assert scrape["metrics_path"] in {route.path for route in ROUTES}
+    endpoint = config["receivers"]["otlp"]["protocols"]["http"]["endpoint"]
+    assert f"OTEL_EXPORTER_OTLP_ENDPOINT=http://{endpoint} " in OPERATIONS.read_text()
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")

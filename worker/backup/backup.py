@@ -46,7 +46,7 @@ MAX_MEMBERS = 500_000
 # what lies below a run's folder, with plain names: no leftovers (*.tmp), nothing hidden, nothing
 # that was set aside
 MEMBER = re.compile(
-    rf"runs/(?P<run>{ID})(/(?!aside-)[A-Za-z0-9_-][A-Za-z0-9._-]{{0,99}}){{1,4}}(?<!\.tmp)"
+    rf"runs/(?P<run>{ID})(/(?!aside-)[A-Za-z0-9_-][A-Za-z0-9._-]{{0,99}}){{1,5}}(?<!\.tmp)"
     rf"|models/{ID}/(manifest\.json|weights\.npz|examples\.png)",
     re.ASCII,
 )

@@ -21,6 +21,7 @@ from ganboard.worker.doctor import (
     picture_caches,
     processes,
     queue,
+    telemetry,
     workers,
 )
 from ganboard.worker.doctor import machine as here
@@ -53,6 +54,7 @@ def checks(settings: Settings, *, deep: bool = False) -> Iterator[Check]:
     yield from models.own()
     yield from picture_caches.caches(settings)
     yield from artifacts.artifact_store(settings)
+    yield from telemetry.checks()
     yield from here.tensorflow()
 
 

@@ -27,6 +27,7 @@ from ganboard.gan.events import ControlSignal
 from ganboard.worker import logs, safe_files
 from ganboard.worker.context import Context
 from ganboard.worker.queue.interrupts import Interrupt
+from ganboard.worker.telemetry import recording
 from ganboard.worker.training import worker_group
 from ganboard.worker.training.process_group import (
     EXIT_ERROR,
@@ -59,6 +60,17 @@ def lead(
 
     `verdict` is what a signal means.
     """
+    with recording.of_attempt(context, claim.run_id, claim.attempt) as watched:
+        return _lead(context, claim, interrupt, verdict, watched)
+
+
+def _lead(
+    context: Context,
+    claim: Claim,
+    interrupt: Interrupt,
+    verdict: ControlSignal,
+    watched: recording.Watched,
+) -> str | None:
     engine, run_id, attempt = context.engine, claim.run_id, claim.attempt
     ranks = _ranks(claim.config)
     if sentence := capabilities.too_many_processes(ranks, runtime.cores(), hardware.memory_limit()):
@@ -73,6 +85,7 @@ def lead(
     if run is None or run.attempt != attempt or run.status not in ACTIVE:
         return None  # the trainer said itself how it ended, or another attempt has taken over
     own: dict[str, Any] = {"run_id": run_id, "attempt": attempt}
+    watched.phase = run.phase
     with suppress(LeaseLost):
         if ending.status:
             return commands.finish(engine, **own, status=ending.status, error=ending.error)

@@ -13,6 +13,7 @@ from ganboard.db.runs import expiry, queries
 from ganboard.worker import placement, removal
 from ganboard.worker.context import Context
 from ganboard.worker.queue.enqueue import enqueue_run
+from ganboard.worker.telemetry import recording
 
 RIPE_SECONDS = 3.0  # a run that waits longer than this was not picked up when it was enqueued
 
@@ -20,11 +21,19 @@ RIPE_SECONDS = 3.0  # a run that waits longer than this was not picked up when i
 def reconcile(context: Context, redis: Redis, *, ripe_seconds: float = RIPE_SECONDS) -> None:
     """Enqueue every run that has waited this long and that any worker may take. Raises
     QueueUnreachable."""
-    expiry.expire_leases(context.engine)
+    expire_leases(context)
     removal.remove_expired(context)
     waiting = backlog.waiting_runs(context.engine, for_seconds=ripe_seconds)
     for run in placement.tend(context, waiting):
         enqueue_run(redis, run)
+
+
+def expire_leases(context: Context) -> None:
+    """Queue again (or fail) every run whose lease has run out."""
+    for run_id in expiry.expire_leases(context.engine):
+        run = queries.get_run(context.engine, run_id)
+        if run is not None:
+            recording.died(run.id, run.attempt)
 
 
 def bury_own_runs(context: Context, name: str, cause: str) -> None:
@@ -32,3 +41,4 @@ def bury_own_runs(context: Context, name: str, cause: str) -> None:
     for run in queries.active_runs_of(context.engine, name):
         with suppress(LeaseLost):
             expiry.died(context.engine, run_id=run.id, attempt=run.attempt, cause=cause)
+            recording.died(run.id, run.attempt)

@@ -18,10 +18,11 @@ from ganboard.db.engine import reading
 from ganboard.db.errors import NotAllowed
 from ganboard.db.models import ACTIVE, ENDED, WAITING, Run, SchedulerJob
 from ganboard.db.placement import backlog, jobs
-from ganboard.db.runs import commands, expiry
+from ganboard.db.runs import commands
 from ganboard.worker import rounds
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
+from ganboard.worker.queue.reconcile import expire_leases
 from ganboard.worker.schedulers import known
 from ganboard.worker.schedulers.scheduler import (
     JobState,
@@ -39,7 +40,7 @@ ENDING_SECONDS = 60.0
 def advance(context: Context, scheduler: Scheduler) -> int:
     """Follow every job once and submit what waits; returns how many jobs were submitted. Raises
     errors of the database."""
-    expiry.expire_leases(context.engine)
+    expire_leases(context)
     opened = jobs.open_jobs(context.engine, scheduler.name)
     submitted = 0
     try:

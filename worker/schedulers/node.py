@@ -22,7 +22,7 @@ from ganboard.db.heartbeats import WorkerState
 from ganboard.db.models import ENDED, NODE, Member, Run
 from ganboard.db.placement import groups
 from ganboard.db.placement.groups import Place
-from ganboard.db.runs import expiry, queries
+from ganboard.db.runs import queries
 from ganboard.db.runs.commands import Claim
 from ganboard.gan.devices.hardware import versions
 from ganboard.worker import logs, placement
@@ -32,6 +32,7 @@ from ganboard.worker.process import machine
 from ganboard.worker.process.ports import own_address
 from ganboard.worker.queue import attempt
 from ganboard.worker.queue.interrupts import Interrupt, interrupts
+from ganboard.worker.queue.reconcile import expire_leases
 
 log = logging.getLogger("ganboard.worker")
 
@@ -100,7 +101,7 @@ def train(context: Context, run_id: str, task: Task, interrupt: Interrupt) -> in
 
 def _lead(context: Context, run: Run, task: Task, interrupt: Interrupt) -> bool:
     """An attempt, if all tasks are there and the run is free."""
-    expiry.expire_leases(context.engine)
+    expire_leases(context)
     nodes = _nodes(context, task)
     if len(nodes) < task.count:
         return False

@@ -8,13 +8,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from ganboard.db.models import Run
+from ganboard.gan import profiling
 from ganboard.gan.config import RunConfig
 from ganboard.gan.events import EpochDone, Event, Facts, Grid, Note, Quality, Sink, Started, Steps
 from ganboard.gan.settings.features import recorded
 from ganboard.worker.tensorboard.board import Board
 from ganboard.worker.tensorboard.event_file import EventFile
-
-FOLDER = "tensorboard"  # in the folder of a run
 
 
 class EventFiles:
@@ -26,7 +25,7 @@ class EventFiles:
 
     def __init__(self, run_dir: Path, run: Run, config: RunConfig, report: Sink) -> None:
         self._run, self._config, self._report = run, config, report
-        self._folder = run_dir / FOLDER
+        self._folder = profiling.folder(run_dir)
         self._file: EventFile | None = None
         self._facts: dict[str, Any] = dict(run.facts)
         self._step = self._epoch = 0

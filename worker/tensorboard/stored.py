@@ -16,6 +16,7 @@ from ganboard.db.runs import queries
 from ganboard.gan.settings.features import recorded
 from ganboard.worker.context import Context
 from ganboard.worker.errors import WorkerError
+from ganboard.worker.tensorboard import profile
 from ganboard.worker.tensorboard.board import Board
 from ganboard.worker.tensorboard.event_file import END, EventFile
 
@@ -26,14 +27,15 @@ class BadFolder(WorkerError):
 
 def write(context: Context, run: Run, directory: Path) -> Path:
     """Write everything stored about `run` below `directory`, into a new folder that has the name
-    and the id of the run; returns the event file. Raises BadFolder."""
+    and the id of the run, with its profiler traces; returns the event file. Raises BadFolder."""
     folder = directory / folder_name(run)
     try:
         if folder.exists():
             raise BadFolder(f"{folder} exists already: choose another folder, or delete it.")
         with EventFile(folder) as file:
             _write(context, run, file)
-            return file.path
+        profile.copy(context, run.id, folder)
+        return file.path
     except OSError as error:
         raise BadFolder(
             f"{error.filename or folder} cannot be written ({error.strerror})."

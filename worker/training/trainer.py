@@ -35,6 +35,7 @@ from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
 from ganboard.worker.process import machine
 from ganboard.worker.process.parent_death import die_with_named_parent
+from ganboard.worker.telemetry import recording
 from ganboard.worker.tensorboard import installed
 from ganboard.worker.training import worker_group
 from ganboard.worker.training.db_sink import DbSink, Sinks
@@ -71,7 +72,7 @@ def train_attempt(
     lease = Lease(context.engine, run_id, attempt)
     if not held:
         lease.start()
-    with _signals() as interrupted:
+    with recording.of_training(context, run_id, attempt) as spans, _signals() as interrupted:
 
         def control() -> ControlSignal:
             return interrupt if interrupted.is_set() else "stop" if lease.stop_requested else "go"
@@ -92,6 +93,8 @@ def train_attempt(
 
                     folder = context.settings.run_dir(run_id)
                     sinks.append(stack.enter_context(EventFiles(folder, run, config, sink)))
+                if spans is not None:
+                    sinks.append(spans)
                 stored = Sinks(*sinks)
 
                 def store(event: Event) -> None:
@@ -103,9 +106,9 @@ def train_attempt(
                 yield Sinks(store, also) if also else store
 
         status, error = _train(context, run_id, attempt, make_sink, control)
-    lease.release()
-    finish = partial(commands.finish, context.engine, run_id=run_id, attempt=attempt)
-    status = retry_while_unavailable(partial(finish, status=status, error=error))
+        lease.release()
+        finish = partial(commands.finish, context.engine, run_id=run_id, attempt=attempt)
+        status = retry_while_unavailable(partial(finish, status=status, error=error))
     level = logging.ERROR if status == "failed" else logging.INFO
     because = f": {error}" if error else ""
     logging.log(level, "Run %s attempt %d: %s%s", run_id, attempt, status, because)
@@ -212,7 +215,10 @@ def train_in_process(context: Context, run_id: str, *, on_event: Sink | None = N
         raise LeaseLost(
             f"Run {run_id} cannot be started: it has ended or is claimed by another worker."
         )
-    with logs.copied_to(context.settings.log_path(run_id)):
+    with (
+        logs.copied_to(context.settings.log_path(run_id)),
+        recording.of_attempt(context, run_id, claim.attempt),
+    ):
         return train_attempt(context, run_id, claim.attempt, interrupt="stop", also=on_event)
 
 

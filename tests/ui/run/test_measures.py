@@ -16,6 +16,7 @@ from ganboard.gan.quality.declared import METRICS
 from ganboard.worker.context import Context
 from tests.attempt import own
 from tests.factories import validation
+from tests.traces import put_trace
 from tests.ui.pages import checked, open_page, words
 from tests.ui.pictures import figures, numbers
 
@@ -232,3 +233,21 @@ def test_quality_says_when_it_comes_and_appears_by_itself(
     }
     reports.add_quality(context.engine, **own(run), **evaluated)
     assert len(figures(checked(at.run()))) == 8
+
+
+def test_timings_offer_the_profiler_trace(context: Context, make_run: MakeRun) -> None:
+    run = make_run("profiled", profile_steps="2:4")
+    assert "no profiler trace on this machine" in words(
+        open_page("run", run=run.id, view="Timings")
+    )
+    put_trace(context, run.id)
+    at = open_page("run", run=run.id, view="Timings")
+    (expander,) = [one for one in at.expander if one.label.startswith("Profiler trace")]
+    assert expander.label == "Profiler trace, profile_steps=2:4"
+    (table,) = expander.dataframe
+    assert [name.rpartition("/")[2] for name in table.value["File"]] == [
+        "box.trace.json.gz",
+        "box.xplane.pb",
+    ]
+    links = [one.proto.url for one in expander.get("link_button")]
+    assert links == [f"/api/runs/{run.id}/profile.zip", f"/api/runs/{run.id}/trace.json.gz"]

@@ -73,8 +73,9 @@ def tensorboard(
 ) -> None:
     """Write a stored run as TensorBoard event files: scalars, histograms, images, settings, texts.
 
-    They go into a folder of their own below DIR, so that DIR can hold many runs. A run with
-    tensorboard=true writes such files while it trains, below HOME/runs.
+    They go into a folder of their own below DIR, so that DIR can hold many runs, together with the
+    profiler traces that profile_steps recorded on this machine. A run with tensorboard=true writes
+    such files while it trains, below HOME/runs.
 
     Example:
       ganboard tensorboard latest logs && tensorboard --logdir logs

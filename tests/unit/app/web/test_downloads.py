@@ -11,6 +11,7 @@ from PIL import Image
 from ganboard.db.models import Run
 from ganboard.worker.context import Context
 from ganboard.worker.registry import versions as models
+from tests.traces import put_trace
 from tests.unit.app.web.answers import get, refused
 from tests.versions import add_version
 
@@ -51,3 +52,20 @@ def test_a_run_is_reported(context: Context, make_run: Callable[..., Run]) -> No
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("PATH", "")
         assert "No Chromium or Chrome was found" in refused(f"/api/runs/{run.id}/report.pdf", 503)
+
+
+def test_profiler_traces_are_downloaded(context: Context, make_run: Callable[..., Run]) -> None:
+    run = make_run()
+    for name in ("profile.zip", "trace.json.gz"):
+        assert "has no profiler trace" in refused(f"/api/runs/{run.id}/{name}", 404)
+    put_trace(context, run.id)
+    answer = get(f"/api/runs/{run.id}/profile.zip")
+    assert f'filename="{run.id}-profile.zip"' in answer.headers["content-disposition"]
+    with answer.files as archive:
+        assert {name.rpartition("/")[2] for name in archive.namelist()} == {
+            "box.xplane.pb",
+            "box.trace.json.gz",
+        }
+    answer = get(f"/api/runs/{run.id}/trace.json.gz")
+    assert answer.body == b"timeline"
+    assert answer.headers["content-type"] == "application/gzip"

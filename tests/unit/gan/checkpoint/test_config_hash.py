@@ -30,6 +30,7 @@ def test_only_settings_that_determine_the_weights_count() -> None:
         {"stall_seconds": 0},
         {"max_minutes": 5},
         {"snapshots": 0},
+        {"profile_steps": "2:4"},
     ]
     assert {config_hash(Config(**changes), 128) for changes in same} == {DIGEST}
     other = [

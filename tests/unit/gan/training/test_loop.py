@@ -48,6 +48,7 @@ def test_a_run_reports_everything_in_order(undisturbed: Recorder) -> None:
     assert kinds == [
         "Phase",
         "Phase",
+        "Phase",
         "OnDisk",
         "Started",
         "Grid",
@@ -63,6 +64,7 @@ def test_a_run_reports_everything_in_order(undisturbed: Recorder) -> None:
     assert phases == [
         "importing",
         "loading",
+        "building",
         "compiling",
         "training",
         "saving",
@@ -90,7 +92,7 @@ def test_it_is_compiling_before_it_trains(tmp_path: Path, how: dict[str, Any]) -
             if isinstance(event, Phase | Steps)
         ]
         began = happened.index("compiling")
-        assert happened[:began] == ["importing", "loading"] + ["Steps"] * (attempt - 1)
+        assert happened[:began] == ["importing", "loading", "building"] + ["Steps"] * (attempt - 1)
         assert happened[began + 1 : began + 3] == ["training", "Steps"]
 
 
