@@ -1,0 +1,28 @@
+"""How Sphinx builds the site from the folder that `docs/generator` has staged (`make docs`)."""
+
+from importlib.metadata import version as installed
+
+project = "ganboard"
+author = "the authors of ganboard"
+project_copyright = "the authors of ganboard, Apache-2.0"
+version = release = installed("ganboard")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "docs.generator.themed_images"]
+exclude_patterns = ["images/README.md"]
+
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+
+# Keras and TensorFlow take seconds to load, and no docstring needs them
+autodoc_mock_imports = ["keras", "tensorflow"]
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+# types of other packages: their documentation is on other hosts, which no build asks
+nitpick_ignore_regex = [(r"py:.*", r"(?!ganboard\.).*")]
+
+html_theme = "furo"
+html_title = f"ganboard {release}"
+html_favicon = "../app/theme/icon.svg"  # as seen from this file
+html_static_path: list[str] = []
+html_show_sphinx = False
+html_copy_source = False
