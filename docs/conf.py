@@ -15,6 +15,7 @@ myst_enable_extensions = ["colon_fence", "dollarmath"]
 
 # Keras and TensorFlow take seconds to load, and no docstring needs them
 autodoc_mock_imports = ["keras", "tensorflow"]
+default_role = "code"  # what docstrings have between backticks
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 # types of other packages: their documentation is on other hosts, which no build asks
