@@ -58,7 +58,7 @@ cluster-test: install-dev ## several hosts as network namespaces, and a real SLU
 soak: install-dev ## random faults against a small fleet, then the universal checker (MINUTES=120)
 	$(BIN)/python -m tests.crash.soak $(MINUTES)
 
-check: install-dev ## formatting, lint, types, import contracts, compose file, workflows, citation
+check: install-dev ## formatting, lint, types, import contracts, compose file, workflows, citation, documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -66,6 +66,7 @@ check: install-dev ## formatting, lint, types, import contracts, compose file, w
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/python -m docs.generator
 
 docs: install-dev ## the documentation as build/site, every warning and broken link an error
 	$(BIN)/python -m docs.generator

@@ -1,6 +1,8 @@
 """How Sphinx builds the site from the folder that `docs/generator` has staged (`make docs`)."""
 
+import sys
 from importlib.metadata import version as installed
+from types import ModuleType, SimpleNamespace
 
 project = "ganboard"
 author = "the authors of ganboard"
@@ -11,10 +13,11 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "docs.generator.themed_images
 exclude_patterns = ["images/README.md"]
 
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence", "dollarmath"]
 
-# Keras and TensorFlow take seconds to load, and no docstring needs them
-autodoc_mock_imports = ["keras", "tensorflow"]
+# Keras takes seconds to load, and a base class is all that the documented modules need of it
+keras = ModuleType("keras")
+keras.callbacks = SimpleNamespace(Callback=object)  # type: ignore[attr-defined]
+sys.modules["keras"] = keras
 default_role = "code"  # what docstrings have between backticks
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
