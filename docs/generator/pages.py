@@ -1,4 +1,8 @@
-"""The pages that are generated from code, by their paths below docs/."""
+"""The pages that are generated from code, by their paths below docs/.
+
+An API with an OpenAPI document gets its page by one line, such as
+`"reference/rest-api.md": openapi_page(api.openapi())` (`docs.generator.rest_api`).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ from docs.generator import command_line, downloads, environment, settings
 
 
 def generated() -> dict[str, str]:
-    """The Markdown of every generated page."""
+    """The Markdown of every generated page; the index of the reference lists all that are below
+    reference/."""
     return {
         "reference/settings.md": settings.page(),
         "reference/command-line.md": command_line.page(),
