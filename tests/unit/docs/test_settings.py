@@ -32,6 +32,8 @@ def test_a_row_says_what_a_setting_declares(page: str) -> None:
     (width,) = [line for line in re.findall(r"^\| `width` .*$", page, re.M) if "gan3d" in line]
     assert 'Only with `network` = `"compact"`.' in width
     assert "*Only `gan3d`.*" in width
+    (scheduled,) = re.findall(r"^\| `schedule_for` .*$", page, re.MULTILINE)
+    assert 'Not with `schedule` = `"constant"`.' in scheduled
 
 
 def test_each_model_says_what_it_adds_and_changes(page: str) -> None:
