@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up install install-dev test test-rest test-all test-fast test-tf220 crash-quick crash cluster-test soak check audit sbom wheel release-notes chromium lock update rehearse docker clean
+.PHONY: help up install install-dev test test-rest test-all test-fast test-tf220 crash-quick crash cluster-test soak check docs audit sbom wheel release-notes chromium lock update rehearse docker clean
 
 PORT ?= 8501
 ARGS ?=
@@ -58,7 +58,7 @@ cluster-test: install-dev ## several hosts as network namespaces, and a real SLU
 soak: install-dev ## random faults against a small fleet, then the universal checker (MINUTES=120)
 	$(BIN)/python -m tests.crash.soak $(MINUTES)
 
-check: install-dev ## formatting, lint, types, import contracts, compose file, workflows, citation
+check: install-dev ## formatting, lint, types, import contracts, compose file, workflows, citation, documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -66,6 +66,10 @@ check: install-dev ## formatting, lint, types, import contracts, compose file, w
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/python -m docs.generator
+
+docs: install-dev ## the documentation as build/site, every warning and broken link an error
+	$(BIN)/python -m docs.generator
 
 audit: install-dev ## known vulnerabilities of the pinned packages (needs the online database; tests/advisories.toml has the exceptions)
 	$(BIN)/python -m tests.audit requirements/*.lock worker/rehearsal/compilers.lock
@@ -86,7 +90,7 @@ chromium: install-dev # finds or fetches a browser; only GANBOARD_REQUIRE_BROWSE
 	@$(BIN)/python -m tests.chromium
 
 lock: install-dev ## resolve requirements/*.lock anew (ARGS=--upgrade takes the newest versions)
-	$(LOCK) pyproject.toml --group build --extra cpu --extra postgres --extra mlflow --extra s3 --extra kubernetes --extra onnx --extra mcp --extra otel --extra dev $(ARGS) -o requirements/dev.lock
+	$(LOCK) pyproject.toml --group build --extra cpu --extra postgres --extra mlflow --extra s3 --extra kubernetes --extra onnx --extra mcp --extra otel --extra docs --extra dev $(ARGS) -o requirements/dev.lock
 	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra cpu --extra postgres -o requirements/worker.lock
 	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra gpu --extra postgres $(ARGS) -o requirements/gpu.lock
 	$(LOCK) -c requirements/dev.lock pyproject.toml --extra postgres -o requirements/web.lock
@@ -97,6 +101,7 @@ lock: install-dev ## resolve requirements/*.lock anew (ARGS=--upgrade takes the 
 	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra cpu --extra postgres --extra onnx -o requirements/onnx.lock
 	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra cpu --extra postgres --extra mcp -o requirements/mcp.lock
 	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra cpu --extra postgres --extra otel -o requirements/otel.lock
+	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra docs -o requirements/docs.lock
 	$(LOCK) -c requirements/dev.lock --group build -o requirements/build.lock
 	$(LOCK) --group rehearse $(ARGS) -o worker/rehearsal/compilers.lock
 	sed -n '/^tensor\(flow\|board\)/d; s/ \\$$//p' requirements/dev.lock | grep '^[a-z]' > .venv/all-but-tensorflow.txt

@@ -41,16 +41,16 @@ class Phase:
 class PhaseProgress:
     """How far the phase is; the next one replaces it, and so does the next phase."""
 
-    share: float  # of what is being done
+    share: float  #: of what is being done
     doing: str
-    seconds_left: float | None  # None where it cannot be told
+    seconds_left: float | None  #: None where it cannot be told
 
 
 @dataclass(frozen=True)
 class Started:
     """Training is about to start, or to resume after `start_step` finished steps."""
 
-    hardware: dict[str, Any]  # host, cpu, devices, versions: JSON-ready
+    hardware: dict[str, Any]  #: host, cpu, devices, versions: JSON-ready
     examples: int
     steps_per_epoch: int
     start_step: int
@@ -64,9 +64,9 @@ class Steps:
 
     epoch: int
     first: int
-    g_losses: Losses  # [n] float32
-    d_losses: Losses  # [n] float32
-    # further values per step, [n] float32 each: see SERIES
+    g_losses: Losses  #: [n] float32
+    d_losses: Losses  #: [n] float32
+    #: further values per step, [n] float32 each: see SERIES
     series: Mapping[str, Losses] = field(default_factory=dict)
 
 
@@ -75,15 +75,16 @@ class EpochDone:
     """One finished epoch (counted from 1)."""
 
     epoch: int
-    g_loss: float  # mean over the steps, summed in float64
+    g_loss: float  #: mean over the steps, summed in float64
     d_loss: float
-    seconds: float  # time of its training steps over all attempts, without tracing and compiling
-    # tracing, compiling and the warm-up step of each attempt that began in this epoch
+    seconds: float  #: time of its training steps over all attempts, without tracing and compiling
+    #: tracing, compiling and the warm-up step of each attempt that began in this epoch
     compile_seconds: float
-    images: int  # real images seen
-    g_path: tuple[float, float]  # seeded random projection of G's weights minus their initial value
+    images: int  #: real images seen
+    #: seeded random projection of G's weights minus their initial value
+    g_path: tuple[float, float]
     d_path: tuple[float, float]
-    # see MEASURES; what was not measured is absent
+    #: see MEASURES; what was not measured is absent
     measures: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -92,14 +93,14 @@ class Quality:
     """How good what G makes was after an epoch, as the model's evaluator finds it."""
 
     epoch: int
-    seconds: float  # what this evaluation took
-    training_seconds: float  # training time up to here: the x axis of an honest learning curve
-    measures: Mapping[str, float]  # see `gan.quality.declared`
-    # share of each class among the generated images, as the classifier sees them; empty without
-    # classes
+    seconds: float  #: what this evaluation took
+    training_seconds: float  #: training time up to here: the x axis of an honest learning curve
+    measures: Mapping[str, float]  #: see `gan.quality.declared`
+    #: share of each class among the generated images, as the classifier sees them; empty without
+    #: classes
     histogram: tuple[float, ...]
-    # what preparing it took beside `seconds`: the classifier and the real images' features, once
-    # per attempt, before its first evaluation
+    #: what preparing it took beside `seconds`: the classifier and the real images' features, once
+    #: per attempt, before its first evaluation
     preparation_seconds: float = 0.0
 
 
@@ -130,9 +131,9 @@ class Saved:
     """A checkpoint is on disk, flushed and verified."""
 
     step: int
-    epoch: int  # finished epochs
-    digest: str  # sha256 of its manifest
-    size: int  # bytes
+    epoch: int  #: finished epochs
+    digest: str  #: sha256 of its manifest
+    size: int  #: bytes
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ class Found:
     step: int
     attempt: int
     epoch: int
-    digest: str  # as in `Saved`
+    digest: str  #: as in `Saved`
     size: int
 
 

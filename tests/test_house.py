@@ -201,6 +201,7 @@ def test_locks_agree_and_the_web_has_no_tensorflow() -> None:
         *(
             "build",
             "dev",
+            "docs",
             "gcs",
             "gpu",
             "kubernetes",
@@ -214,7 +215,7 @@ def test_locks_agree_and_the_web_has_no_tensorflow() -> None:
             "worker",
         )
     }
-    for name in ("build", "mcp", "onnx", "otel", "s3", "web", "worker"):
+    for name in ("build", "docs", "mcp", "onnx", "otel", "s3", "web", "worker"):
         assert pins[name].items() <= pins["dev"].items()
     assert {k: v for k, v in pins["gpu"].items() if k in pins["dev"]}.items() <= pins["dev"].items()
     shared = {k: v for k, v in pins["tf220"].items() if k in pins["dev"]}

@@ -18,16 +18,16 @@ class Metric:
     """
 
     name: str
-    label: str  # on charts and in tables
+    label: str  #: on charts and in tables
     description: str
-    note: str = ""  # in parentheses after the description, such as what a value means
-    better: Better | None = None  # None: neither, the note says which value is right
-    summary: str = ""  # its format in one line of text, such as "FID {:.2f}"; empty: left out
-    word: str = ""  # in sentences, where the label alone reads badly
-    by_features: bool = False  # whether it is a number of features, which another run may not have
-    digits: int = 4  # decimals in tables
-    chart: str = ""  # the metric whose chart it shares; empty: a chart of its own
-    compared_as: str = ""  # its name where two versions are compared, if it is another
+    note: str = ""  #: in parentheses after the description, such as what a value means
+    better: Better | None = None  #: None: neither, the note says which value is right
+    summary: str = ""  #: its format in one line of text, such as "FID {:.2f}"; empty: left out
+    word: str = ""  #: in sentences, where the label alone reads badly
+    by_features: bool = False  #: whether it is a number of features, which another run may not have
+    digits: int = 4  #: decimals in tables
+    chart: str = ""  #: the metric whose chart it shares; empty: a chart of its own
+    compared_as: str = ""  #: its name where two versions are compared, if it is another
 
     def called(self, source: Source) -> str:
         """The label with the features that the number comes from: "FID (encoder)"."""

@@ -21,9 +21,9 @@ class CurveSpec:
     """How a curve is drawn."""
 
     title: str
-    x: str  # what its axes show, with units
+    x: str  #: what its axes show, with units
     y: str
-    begins_late: bool = False  # whether the abscissae begin long before there is anything
+    begins_late: bool = False  #: whether the abscissae begin long before there is anything
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Validation(BaseModel):
     examples."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    events: Annotated[int, Field(ge=1, le=10_000_000)]  # examples of either sample
+    events: Annotated[int, Field(ge=1, le=10_000_000)]  #: examples of either sample
     curves: Annotated[dict[str, Curve], Field(max_length=50)]
     real: Matrix
     generated: Matrix

@@ -41,6 +41,7 @@ class Course:
     draw: Callable[..., go.Figure]
 
     def plot(self, **options: Any) -> go.Figure:
+        """The figure, such as `plot(x="time", log_y=True)`."""
         return self.draw(self.frame, **options)
 
     def _repr_mimebundle_(self, *args: Any, **named: Any) -> Any:
@@ -59,6 +60,7 @@ class StoredRun:
 
     @property
     def name(self) -> str:
+        """Its name, as shown on the page Runs."""
         return self._run.name
 
     @property
@@ -68,14 +70,17 @@ class StoredRun:
 
     @property
     def ended(self) -> bool:
+        """Whether it is finished, failed or stopped."""
         return self._run.status in ENDED
 
     @property
     def error(self) -> str | None:
+        """Why it failed, in a sentence; None if it did not."""
         return self._run.error
 
     @property
     def settings(self) -> dict[str, Any]:
+        """The value of every setting by name, JSON-ready."""
         return dict(self._run.config)
 
     @property
