@@ -46,7 +46,9 @@ def _operation(
     yield f"## {method.upper()} {path}\n\n"
     if operation.get("deprecated"):
         yield "Deprecated.\n\n"
-    if words := operation.get("description") or operation.get("summary"):
+    if summary := operation.get("summary"):
+        yield f"{text(summary).strip().rstrip('.')}.\n\n"
+    if words := operation.get("description"):
         yield f"{text(words).strip()}\n\n"
     parameters = [_resolved(document, one) for one in (*shared, *operation.get("parameters", []))]
     rows = [

@@ -10,7 +10,7 @@ import numpy as np
 from ganboard.gan.config import RunConfig
 from ganboard.gan.diagnosis.trace import Finding, Trace, spans
 from ganboard.gan.events import COLLAPSE
-from ganboard.gan.training.monitors import FEW, IN_A_ROW, ONE_CLASS, SURE
+from ganboard.gan.training.guards.monitors import FEW, IN_A_ROW, ONE_CLASS, SURE
 
 # epochs: D is ahead for one now and then in healthy runs
 LONG = 2
@@ -18,7 +18,7 @@ LONG = 2
 
 def collapse(trace: Trace) -> list[Finding]:
     """Evaluations in a row whose images are alike or of one class, by the bounds of the monitor
-    (`gan.training.monitors`); else what that monitor warned of."""
+    (`gan.training.guards.monitors`); else what that monitor warned of."""
     evaluations = trace.evaluations
     diversity = evaluations.measures.get("diversity")
     found = []

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.diagnosis.trace import Finding, Floats, Trace
-from ganboard.gan.training.monitors import position
+from ganboard.gan.training.guards.monitors import position
 
 EVALUATIONS = 5  # fewer say nothing about a trend
 WORSE = 1.1  # times the best; the difference must exceed the spread between evaluations too

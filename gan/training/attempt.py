@@ -26,12 +26,12 @@ from ganboard.gan.rng import philox
 from ganboard.gan.settings import registry
 from ganboard.gan.training import epoch_metrics, hooks
 from ganboard.gan.training.fit import FitLoop
-from ganboard.gan.training.monitors import Monitors
+from ganboard.gan.training.guards.monitors import Monitors
+from ganboard.gan.training.guards.watchdog import Watchdog
 from ganboard.gan.training.networks import networks
 from ganboard.gan.training.profile import Profile
 from ganboard.gan.training.runner import CustomLoop, Runner
 from ganboard.gan.training.step import Stepper
-from ganboard.gan.training.watchdog import Watchdog
 
 _NAMED = 4  # tensors in the note of a run that starts from another one
 

@@ -23,9 +23,9 @@ from ganboard.gan.modeling import samples
 from ganboard.gan.modeling.recipe import Evaluator, Recipe
 from ganboard.gan.progress import Progress
 from ganboard.gan.training.epoch_metrics import EpochMetrics
-from ganboard.gan.training.monitors import Monitors
+from ganboard.gan.training.guards.monitors import Monitors
+from ganboard.gan.training.guards.watchdog import Watchdog
 from ganboard.gan.training.networks import Networks
-from ganboard.gan.training.watchdog import Watchdog
 
 
 @dataclass

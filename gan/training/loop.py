@@ -33,7 +33,7 @@ from ganboard.gan.events import (
 )
 from ganboard.gan.landscape import projection
 from ganboard.gan.training import lr_schedules
-from ganboard.gan.training.non_finite import NotFinite, first_not_finite, not_finite
+from ganboard.gan.training.guards.non_finite import NotFinite, first_not_finite, not_finite
 from ganboard.gan.training.phase_reports import PhaseReports
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import tensorflow as tf
 from ganboard.gan import files, profiling
 from ganboard.gan.config import RunConfig
 from ganboard.gan.events import Note, Sink
-from ganboard.gan.training.watchdog import Watchdog
+from ganboard.gan.training.guards.watchdog import Watchdog
 
 
 class Profile:

@@ -19,7 +19,7 @@ REQUEUED = {"info": "suspended", "warning": "died", "error": "failed"}
 TAKEN_OVER = "The attempt ended without a word, and another one has taken over"
 
 
-def begin(tracer: Tracer, engine: Engine, run_id: str, attempt: int) -> None:
+def queued(tracer: Tracer, engine: Engine, run_id: str, attempt: int) -> None:
     """What had ended when `attempt` was claimed: the submission, and its wait in the queue."""
     run, events = _recorded(engine, run_id)
     submit, claimed = identity.submit_id(run_id), _began(events, attempt)

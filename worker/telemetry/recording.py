@@ -49,7 +49,7 @@ def of_attempt(context: Context, run_id: str, attempt: int) -> Iterator[Watched]
         from ganboard.worker.telemetry import attempts
 
         with _harmless():
-            attempts.begin(tracer, context.engine, run_id, attempt)
+            attempts.queued(tracer, context.engine, run_id, attempt)
         try:
             yield watched
         finally:

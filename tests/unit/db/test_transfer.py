@@ -40,7 +40,9 @@ def everything(engine: Engine) -> dict[str, list[Any]]:
     found = {}
     with engine.connect() as connection:
         for table in SQLModel.metadata.sorted_tables:
-            rows = connection.execute(select(table)).all()
+            # tokens are revoked in a copy
+            columns = [one for one in table.columns if one.name != "revoked_at"]
+            rows = connection.execute(select(*columns)).all()
             found[table.name] = sorted(repr([_exact(value) for value in row]) for row in rows)
     return found
 

@@ -11,7 +11,7 @@ from ganboard.gan.config import RunConfig
 from ganboard.gan.data import digits
 from ganboard.gan.events import Note
 from ganboard.gan.presets import load
-from ganboard.gan.training.monitors import Monitors
+from ganboard.gan.training.guards.monitors import Monitors
 
 PER_EPOCH = 400
 GROWN = 10  # epochs; 4,000 steps at 1e-4 are twice what G needs

@@ -12,7 +12,7 @@ import pytest
 from ganboard.gan.data import digits
 from ganboard.gan.events import Note, Quality
 from ganboard.gan.presets import load
-from ganboard.gan.training.monitors import Monitors
+from ganboard.gan.training.guards.monitors import Monitors
 from tests.unit.gan.training.monitored import GROWN, PER_EPOCH, SIDE, config, levels, make, real
 
 # --- the grid ---

@@ -17,8 +17,8 @@ from ganboard.db.models import AlertRule, Event, Run, SystemSample
 from ganboard.db.runs import annotations, commands, external, reports
 from ganboard.gan.events import Quality
 from ganboard.gan.presets import load
-from ganboard.gan.training.monitors import Monitors
-from ganboard.gan.training.non_finite import NotFinite, not_finite
+from ganboard.gan.training.guards.monitors import Monitors
+from ganboard.gan.training.guards.non_finite import NotFinite, not_finite
 from ganboard.worker.alerts.detection import Detector
 from ganboard.worker.context import Context
 from tests.unit.db.stored_runs import finish_epoch, in_status, quality, steps, submitted, training

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ganboard.gan.events import Note
-from ganboard.gan.training import monitors
-from ganboard.gan.training.monitors import Monitors
+from ganboard.gan.training.guards import monitors
+from ganboard.gan.training.guards.monitors import Monitors
 from tests.unit.gan.training.monitored import PER_EPOCH, config, levels, make, real
 
 WINDOW = PER_EPOCH // 4

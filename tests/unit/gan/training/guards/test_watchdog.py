@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from ganboard.gan.events import Event, Note
-from ganboard.gan.training.watchdog import Watchdog
+from ganboard.gan.training.guards.watchdog import Watchdog
 from tests.polling import wait_until
 from tests.recorder import Recorder
 

@@ -8,7 +8,7 @@ import pytest
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.presets import load
-from ganboard.gan.training.non_finite import (
+from ganboard.gan.training.guards.non_finite import (
     NotFinite,
     first_loss_not_finite,
     first_not_finite,

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ganboard.gan.config import RunConfig
 from ganboard.gan.events import COLLAPSE, SLOW_REPLICA, Note, Quality
 from ganboard.gan.settings.adversarial import AdversarialConfig
-from ganboard.gan.training.alarm import Alarm
+from ganboard.gan.training.guards.alarm import Alarm
 from ganboard.gan.training.lr_schedules import scaling
 
 Floats = npt.NDArray[np.floating[Any]]

@@ -10,8 +10,8 @@ import numpy as np
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.events import NOT_FINITE, Losses
+from ganboard.gan.training.guards.monitors import either, position
 from ganboard.gan.training.lr_schedules import scaling
-from ganboard.gan.training.monitors import either, position
 
 if TYPE_CHECKING:
     from ganboard.gan.training.step_metrics import StepMetrics

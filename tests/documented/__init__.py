@@ -1,0 +1,1 @@
+"""The commands that README.md and the documentation show, found and executed."""
