@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up install install-dev test test-rest test-all test-fast test-tf220 crash-quick crash cluster-test soak check docs audit sbom wheel release-notes chromium lock update rehearse docker clean
+.PHONY: help up install install-dev test test-rest test-all test-fast test-tf220 crash-quick crash documented cluster-test soak check docs audit sbom wheel release-notes chromium lock update rehearse docker clean
 
 PORT ?= 8501
 ARGS ?=
@@ -51,6 +51,9 @@ crash: install-dev ## the whole crash suite, 200 random kills, and the mutants t
 	GANBOARD_TESTS=all GANBOARD_CRASH=full $(BIN)/pytest tests/crash --timeout 3600 $(ARGS)
 	$(BIN)/python -m tests.crash.random_kills 200 1 '{"epochs": 120}'
 	$(BIN)/python -m tests.crash.mutants
+
+documented: install-dev ## every command of the documentation, the long ones too (half an hour)
+	GANBOARD_TESTS=all GANBOARD_DOCUMENTED=all $(BIN)/pytest tests/integration/test_documented_commands.py $(ARGS)
 
 cluster-test: install-dev ## several hosts as network namespaces, and a real SLURM over them (as root; Debian: iproute2 slurm-wlm munge)
 	GANBOARD_TESTS=all GANBOARD_CRASH=full $(BIN)/pytest tests/cluster --timeout 3600 $(ARGS)

@@ -13,6 +13,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 ROOT = Path(__file__).parents[2]
+# each command builds on those before and takes minutes: parsed like one in a sentence
+LESSONS = ROOT / "docs" / "tutorials"
 SHELL = {"bash", "console", "sh", "shell"}
 # the first words of commands; a block without a language is a shell's if its first line has one
 PROGRAMS = (
@@ -24,8 +26,8 @@ COMMAND = re.compile(rf"(?:[A-Z_]+=\S* )*(?:{'|'.join(PROGRAMS)})(?:\s|$)")
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code: `kind` is shell, sentence, python, data (JSON or YAML) or other, `line`
-    that of its first character."""
+    """A block of code: `kind` is shell, sentence, python, data (JSON or YAML), output (what a
+    command printed) or other, `line` that of its first character."""
 
     page: str
     line: int
@@ -61,7 +63,10 @@ def _of(page: Path) -> Iterator[Block]:
         line = token.map[0] + 1 if token.map else 0
         if token.type in ("fence", "code_block"):
             line += token.type == "fence"
-            yield Block(name, line, _kind(token), token.content.rstrip("\n"))
+            kind = _kind(token)
+            if kind == "shell" and LESSONS in page.parents:
+                kind = "sentence"
+            yield Block(name, line, kind, token.content.rstrip("\n"))
         for child in token.children or ():
             if child.type == "code_inline" and re.match(COMMAND, child.content):
                 yield Block(name, line, "sentence", child.content)
@@ -76,6 +81,7 @@ def _kind(token: Token) -> str:
             "python": "python",
             "json": "data",
             "yaml": "data",
+            "text": "output",
         }
         return "directive" if words[0].startswith("{") else known.get(words[0], "other")
     lines = [one for one in token.content.splitlines() if one.strip() and one[0] != "#"]

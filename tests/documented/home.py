@@ -66,7 +66,12 @@ def _claims_and_searches(context: Context) -> dict[str, dict[str, str]]:
     ganboard("search", "stop", stopped)
     document(*start)
     ganboard("study", "paper", "--preset", "tiny", "--set", "dataset=digits", "--seeds", "1")
-    return {"ganboard claims": {"k7m": claim}, "ganboard search": {"k7m": stopped}}
+    token = document("token", "create", "old", "--owner", "olga")["id"]
+    return {
+        "ganboard claims": {"k7m": claim},
+        "ganboard search": {"k7m": stopped},
+        "ganboard token": {"k7m2abcdef": token},
+    }
 
 
 def _runs(context: Context) -> dict[str, dict[str, str]]:

@@ -64,16 +64,19 @@ def docker(words: Words) -> Words:
     return rest[1:]
 
 
+BESIDE = ("tensorboard", "tensorboard-plugin-profile")  # of other makers
+
+
 def pip(words: Words) -> None:
-    """pip has the options; packages are ganboard with extras that there are, or pinned in a file
-    that there is."""
+    """pip has the options; packages are ganboard with extras that there are, those BESIDE it, or
+    pinned in a file that there is."""
     if words[1] == "index":
         create_command("index").parse_args(list(words[2:]))
         return
     options, names = create_command(words[1]).parse_args(list(words[2:]))
     for name in names:
         requirement = Requirement(name)
-        assert requirement.name == "ganboard"
+        assert requirement.name in ("ganboard", *BESIDE)
         assert requirement.extras <= set(EXTRAS)
     for file in options.requirements:
         assert (ROOT / file).is_file(), file

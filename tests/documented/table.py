@@ -142,13 +142,22 @@ THOROUGH = (
 CODES = {"ganboard doctor": (0, 1)}  # 1: something must be fixed
 # checked as far as any machine can, and not executed
 UNEXECUTED = {
+    ".": "a file of a tutorial",
+    "cp": "pictures of a tutorial",
+    "createdb": "needs the server of a tutorial",
+    "kill": "ends a machine of a tutorial",
+    "mkdir": "a folder of a tutorial",
     "docker": "needs a Docker daemon; services, profiles and what runs in them are checked",
     "ganboard check": "takes minutes; its claims: tests/unit/worker/selftest/test_model_claims.py",
     "ganboard evaluate --sweep": "needs a trained sweep; `ganboard evaluate latest` is executed",
     "ganboard mlflow-sync": "is meant to run for ever; with --once it is executed",
     "ganboard predict RUN --times": "takes minutes; tests/integration/test_tiled_replicas.py",
+    "ganboard run --preset mnist --set profile_steps=": (
+        "trains for a minute; tests/unit/gan/training/test_profile.py"
+    ),
     "ganboard rehearse": "needs compilers of 0.7 GB; tests/integration/test_rehearse.py has them",
     "ganboard run --preset paper --set placement=": "needs PostgreSQL and a cluster; tests/cluster",
+    "ganboard mcp": "talks with an assistant; tests/integration/test_assistant.py has one",
     "ganboard run --preset pictures --set images_path=cats": (
         "needs a trained run of that model; tests/unit/worker/submission/test_starting.py has one"
     ),

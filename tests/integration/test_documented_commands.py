@@ -3,6 +3,7 @@ with the reason why not; those in sentences are checked."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Collection, Iterator
@@ -20,6 +21,9 @@ from tests.documented.session import Session
 BLOCKS = blocks()
 SHELL = [block for block in BLOCKS if block.kind == "shell"]
 SENTENCES = joined([block for block in BLOCKS if block.kind == "sentence"])
+LONG_TOO = pytest.mark.skipif(
+    os.environ.get("GANBOARD_DOCUMENTED") != "all", reason="half an hour: make documented"
+)
 LATER = (*table.SERVERS, *table.THOROUGH, *table.UNEXECUTED)
 
 
@@ -79,6 +83,7 @@ def test_python_runs(block: Block, there: Prepared) -> None:
     exec(code, names)
 
 
+@LONG_TOO
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "block", [one for one in PYTHON if begins(one, table.THOROUGH_PYTHON)], ids=str
@@ -124,6 +129,7 @@ def is_long(block: Block) -> bool:
 LONG = [block for block in SHELL if is_long(block)]
 
 
+@LONG_TOO
 @pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.timeout(1800)

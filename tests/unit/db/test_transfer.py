@@ -93,7 +93,8 @@ def test_a_copy_loaded_again_is_equal_to_the_bit(engine: Engine, tmp_path: Path)
     stored = queries.list_runs(engine, archived=True, trash_too=True)
     assert found.runs == {run.id for run in stored}
     if engine.dialect.name == "sqlite":  # not even NULL has become JSON's null
-        assert {**contents(target), "worker": []} == {**contents(engine), "worker": []}
+        changed = {"worker": [], "api_token": []}
+        assert contents(target) | changed == contents(engine) | changed
     target.dispose()
 
 
