@@ -43,7 +43,7 @@ def make(words: Words) -> None:
 def docker(words: Words) -> Words:
     """Profiles, services and subcommands are there; returns what is called in a container."""
     if words[1] != "compose":
-        assert words[1] in ("pause", "stop")
+        assert words[1] in ("pause", "push", "stop", "tag")
         return ()
     rest = list(words[2:])
     if rest[:1] == ["--profile"]:

@@ -13,14 +13,15 @@ from pathlib import Path
 # bash calls this where no program is found, and PATH is empty
 RECORDER = r"""
 command_not_found_handle() {
-  local name
+  local name input=
+  # first: in a pipe it ends when the program before has been recorded
+  [[ -p /dev/stdin || -f /dev/stdin ]] && input=$(</dev/stdin)
   exec 8>&1
   { for name in $(compgen -e); do
       [[ $name == GANBOARD_* || $name == AWS_* ]] && printf '%s\0' "$name=${!name}"
     done
-    printf '%s\0' -- "$@" END "$(/bin/readlink /proc/self/fd/8)"
+    printf '%s\0' -- "$@" END "$(/bin/readlink /proc/self/fd/8)" "$input"
   } >&9
-  [[ -p /dev/stdin || -f /dev/stdin ]] && printf '%s\0' "$(</dev/stdin)" >&9 || printf '\0' >&9
 }
 date() { /bin/date "$@"; }
 # folders and environments that earlier commands would have made

@@ -168,6 +168,7 @@ UNEXECUTED = {
     "ganboard train --preset vortex_street_256": "takes an hour, and flows of 256x256 cells",
     "ganboard worker": "needs Redis of several machines; tests/integration has workers",
     "git": "would fetch; .ci/run starts from a fresh clone",
+    "kubectl": "needs a cluster; tests/unit/test_kubernetes_folder.py checks what it applies",
     "make": "installs or takes long; `make --dry-run` is executed",
     "mlflow": "the dependency is mlflow-skinny, without this command; models are loaded by"
     " tests/unit/worker/registry/test_publish.py",
@@ -175,6 +176,9 @@ UNEXECUTED = {
     "pip": "would install; options, extras and files are checked",
     "pytest": "a test of its own; the files are checked",
     "python -m ganboard.worker.supervisor.web": "a part of `ganboard up`, which is executed",
+    "python -m ganboard.worker.supervisor.secrets": (
+        "is part of Compose; tests/unit/worker/supervisor/test_secrets.py"
+    ),
     "python -m tests.": "measures for minutes or hours; the module is checked",
     "python docs/decisions/": "measures with compilers that are not here; the file is checked",
     "sbatch": "needs SLURM; tests/cluster/test_slurm.py has one",
