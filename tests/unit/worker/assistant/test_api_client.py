@@ -1,0 +1,68 @@
+"""The REST API of a dashboard elsewhere: over a real socket, with the token of a person."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import anyio
+import pytest
+import uvicorn
+from mcp.server.mcpserver.exceptions import ToolError
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from ganboard.app.web import callers
+from ganboard.db.access import tokens
+from ganboard.db.settings import Settings
+from ganboard.worker.api import application
+from ganboard.worker.api.callers import Access
+from ganboard.worker.assistant import api_client
+from ganboard.worker.context import Context
+from tests.polling import wait_until
+
+
+@pytest.fixture
+def dashboard(context: Context) -> Iterator[str]:
+    """Its address."""
+    identify = partial(callers.identify, Settings(), context=lambda: context)
+    api = application.make(Access(lambda: context, identify))
+    app = Starlette(routes=[Mount(application.PATH, api)])
+    served = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))
+    thread = threading.Thread(target=served.run)
+    thread.start()
+    wait_until(lambda: served.started, seconds=10, what="the server")
+    (socket,) = served.servers[0].sockets
+    yield f"http://127.0.0.1:{socket.getsockname()[1]}/"
+    served.should_exit = True
+    thread.join()
+
+
+def asked(url: str, token: str, method: str, path: str, **body: Any) -> Any:
+    async def once() -> Any:
+        async with api_client.elsewhere(url, token) as client:
+            return await api_client.Api(client).send(method, path, **body)
+
+    return anyio.run(once)
+
+
+def test_the_token_decides(context: Context, dashboard: str) -> None:
+    _, token = tokens.create(context.engine, name="bot", owner="olga", scope="write")
+    run = asked(dashboard, token, "POST", "/runs", preset="tiny")
+    assert run["owner"] == "olga"
+    with pytest.raises(ToolError, match="token with scope write"):
+        asked(dashboard, "", "POST", "/runs", preset="tiny")
+    with pytest.raises(ToolError, match="unknown, expired or revoked"):
+        asked(dashboard, "wrong", "POST", "/runs", preset="tiny")
+
+
+def test_nobody_answers() -> None:
+    with pytest.raises(ToolError, match=r"127\.0\.0\.1 does not answer"):
+        asked("http://127.0.0.1:9", "", "GET", "/runs")
+
+
+def test_another_server_answers(dashboard: str) -> None:
+    with pytest.raises(ToolError, match="answered 404"):
+        asked(f"{dashboard}elsewhere", "", "GET", "/runs")
