@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import anyio
 from mcp import Client, StdioServerParameters
 
 from ganboard.db.models import Run
 from ganboard.worker.context import Context
+from tests.unit.worker.assistant.loop import in_a_loop
 
 
 def test_an_assistant_asks_a_process(context: Context, make_run: Callable[..., Run]) -> None:
@@ -26,8 +26,7 @@ def test_an_assistant_asks_a_process(context: Context, make_run: Callable[..., R
             names = [tool.name for tool in (await client.list_tools()).tools]
             return names, await client.call_tool("rank_runs", {})
 
-    with anyio.from_thread.start_blocking_portal() as portal:
-        names, found = portal.call(asked)
+    names, found = in_a_loop(asked)
     assert "launch_run" not in names
     (ranking,) = found.structured_content["result"]
     assert {run["id"] for run in ranking["runs"]} == {run.id for run in runs}

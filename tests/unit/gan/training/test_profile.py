@@ -80,7 +80,8 @@ def test_what_was_recorded_until_a_stop_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_run_that_goes_on_after_the_steps_says_so(tmp_path: Path) -> None:
-    run(small(), tmp_path, control=After(4))
+    _, outcome = run(small(), tmp_path, control=After(2))
+    assert outcome == "stopped"
     resumed, _ = run(small(profile_steps="0:1"), tmp_path, attempt=2)
     assert notes(resumed)[0].startswith("profile_steps=0:1 records nothing: the run goes on after")
     assert profiling.found(tmp_path) == []

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-import anyio
 import pytest
 import uvicorn
 from mcp.server.mcpserver.exceptions import ToolError
@@ -22,6 +21,7 @@ from ganboard.worker.api.callers import Access
 from ganboard.worker.assistant import api_client
 from ganboard.worker.context import Context
 from tests.polling import wait_until
+from tests.unit.worker.assistant.loop import in_a_loop
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def asked(url: str, token: str, method: str, path: str, **body: Any) -> Any:
         async with api_client.elsewhere(url, token) as client:
             return await api_client.Api(client).send(method, path, **body)
 
-    return anyio.run(once)
+    return in_a_loop(once)
 
 
 def test_the_token_decides(context: Context, dashboard: str) -> None:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import anyio
 import pytest
 from mcp import Client
 from sqlmodel import col, select
@@ -16,6 +15,7 @@ from ganboard.db.models import AuditEntry, Run
 from ganboard.db.runs import queries
 from ganboard.worker.assistant import api_client, server
 from ganboard.worker.context import Context
+from tests.unit.worker.assistant.loop import in_a_loop
 
 MakeRun = Callable[..., Run]
 CHANGES = {
@@ -36,7 +36,7 @@ def call(context: Context) -> Callable[..., Any]:
             ):
                 return await client.call_tool(tool, arguments)
 
-        return anyio.run(once)
+        return in_a_loop(once)
 
     return run
 
@@ -60,7 +60,7 @@ def tools(context: Context, changes: bool) -> dict[str, Any]:
         ):
             return await client.list_tools()
 
-    return {tool.name: tool for tool in anyio.run(listed).tools}
+    return {tool.name: tool for tool in in_a_loop(listed).tools}
 
 
 def test_tools_say_what_they_do(context: Context) -> None:
