@@ -45,7 +45,7 @@ WORDS_OF = {
     "ganboard data flow": {"street": "made", "streets": "made"},
     "ganboard alerts add-rule": {"lab": "hook"},
     "ganboard backup": {"FILE.zip": "new.zip"},
-    "ganboard networks": {"DIR": "networks", "exported": "written"},
+    "ganboard networks": {"DIR": "networks", "exported": "written", "20": "2"},
     "ganboard run": {"cats": "emoji", "faces": "emoji"},
     "ganboard tensorboard": {"LOGDIR": "new-folder"},
     "ganboard import tensorboard": {"logs": "events"},
