@@ -43,7 +43,7 @@ class PhaseProgress:
 
     share: float  #: of what is being done
     doing: str
-    seconds_left: float | None  #: None where it cannot be told
+    seconds_left: float | None  #: None where it is unknown
 
 
 @dataclass(frozen=True)

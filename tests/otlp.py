@@ -6,13 +6,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
+
+from tests.receivers import listening
 
 
 @dataclass(frozen=True)
@@ -86,18 +88,8 @@ def otlp_receiver() -> Iterator[OtlpReceiver]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    receiver.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
+    with listening(Handler, receiver.ended) as receiver.url:
         yield receiver
-    finally:
-        receiver.ended.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def _decoded(request: ExportTraceServiceRequest) -> Iterator[Span]:

@@ -31,6 +31,22 @@ class WebReceiver:
 
 
 @contextmanager
+def listening(handler: type[BaseHTTPRequestHandler], ended: threading.Event) -> Iterator[str]:
+    """The address of a server with this handler; `ended` is set before it stops."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        ended.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@contextmanager
 def web_receiver(path: str = "/services/T000/B000/verysecretword") -> Iterator[WebReceiver]:
     receiver = WebReceiver()
 
@@ -51,17 +67,9 @@ def web_receiver(path: str = "/services/T000/B000/verysecretword") -> Iterator[W
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    receiver.url = f"http://127.0.0.1:{server.server_address[1]}{path}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
+    with listening(Handler, receiver.ended) as url:
+        receiver.url = f"{url}{path}"
         yield receiver
-    finally:
-        receiver.ended.set()
-        server.shutdown()
-        server.server_close()
 
 
 @dataclass

@@ -55,8 +55,7 @@ class Compared:
     @property
     def source(self) -> Source:
         """The features of the baseline, or of the first run that is evaluated if it is not."""
-        evaluated = [run for run in (self.baseline, *self.runs) if was_evaluated(run.facts)]
-        return recorded(evaluated[0].facts if evaluated else self.baseline.facts)
+        return stored.source(self.runs, self.baseline)
 
     def headline(self, evaluated: pd.DataFrame) -> str:
         """The main metric of the baseline's model, or of the first run whose main metric was
@@ -66,9 +65,7 @@ class Compared:
 
     def comparable(self, measure: str) -> list[Run]:
         """The runs whose values of a metric come from the features `source`."""
-        if not METRICS[measure].by_features:
-            return self.runs
-        return [run for run in self.runs if self.source.comparable(recorded(run.facts))]
+        return stored.comparable(self.runs, self.baseline, measure)
 
     def conflict(self, measure: str) -> str | None:
         """Why the values of a metric cannot be compared between all runs, in one sentence; None if
@@ -104,19 +101,6 @@ def by_run(compared: Compared, frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     }
 
 
-def speeds(epochs: Arrays) -> dict[str, tuple[float | None, float | None]]:
-    """Medians of the seconds per epoch and the images per second in `db.curves.series.speeds`, by
-    run id; None before the first epoch."""
-    return {
-        run_id: (_median(values[:, 0]), _median(values[:, 1])) for run_id, values in epochs.items()
-    }
-
-
-def _median(values: npt.NDArray[np.float64]) -> float | None:
-    finite = values[np.isfinite(values)]
-    return float(np.median(finite)) if len(finite) else None
-
-
 def draw_head(engine: Engine, compared: Compared) -> None:
     """The summary of the comparison, and one row of metrics per run."""
     measure = headline(compared.baseline.config)
@@ -150,7 +134,7 @@ def draw_conclusion(compared: Compared, epochs: Arrays, evaluated: Arrays, now: 
 def draw_summary(compared: Compared, epochs: Arrays, evaluated: Arrays) -> None:
     """One row per run: what it is, what it cost, what it reached."""
     labels, measure = compared.labels(), headline(compared.baseline.config)
-    speed, best = speeds(epochs), f"Best {compared.called(measure)}"
+    speed, best = stored.medians(epochs), f"Best {compared.called(measure)}"
     comparable = {run.id for run in compared.comparable(measure)}
     finite = {
         run_id: found[np.isfinite(found[:, 1]) & (run_id in comparable), 1]

@@ -10,12 +10,13 @@ import pandas as pd
 import streamlit as st
 from sqlalchemy import Engine
 
-from ganboard.app.compare.comparison import Compared, by_run, speeds
+from ganboard.app.compare.comparison import Compared, by_run
 from ganboard.app.run import devices
 from ganboard.app.run.quality import seconds_to, threshold_control
 from ganboard.app.widgets.live_plotly import live_plotly
 from ganboard.db.curves import series
 from ganboard.gan.quality.declared import METRICS
+from ganboard.worker.comparison import stored
 from ganboard.worker.figures import compare, timings
 
 
@@ -60,7 +61,7 @@ def controls(engine: Engine, compared: Compared) -> Options:
 
 def draw(engine: Engine, compared: Compared, options: Options) -> None:
     """The tab Timings."""
-    speed = speeds(series.speeds(engine, compared.ids))
+    speed = stored.medians(series.speeds(engine, compared.ids))
     if all(seconds is None for seconds, _ in speed.values()):
         st.caption("None of these runs has finished an epoch yet.")
         return

@@ -9,11 +9,12 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from ganboard.app.compare import losses
-from ganboard.app.compare.comparison import Compared, by_run, speeds
+from ganboard.app.compare.comparison import Compared, by_run
 from ganboard.app.run.quality import best
 from ganboard.db.curves import series
 from ganboard.gan.quality.declared import METRICS
 from ganboard.gan.settings.features import recorded
+from ganboard.worker.comparison import stored
 from ganboard.worker.interchange.export import safe_cell
 
 
@@ -55,7 +56,7 @@ def menu(engine: Engine, compared: Compared) -> None:
 def summary_frame(engine: Engine, compared: Compared) -> pd.DataFrame:
     """One row per run with its metrics as numbers and all its settings, for a file; text that a
     spreadsheet would evaluate is kept as text."""
-    speed = speeds(series.speeds(engine, compared.ids))
+    speed = stored.medians(series.speeds(engine, compared.ids))
     evaluated = by_run(compared, series.quality_frame(engine, compared.ids, METRICS))
     rows = []
     for run in compared.runs:

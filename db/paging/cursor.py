@@ -4,7 +4,7 @@ are added or removed between two pages make none of the others appear twice or b
 from __future__ import annotations
 
 import base64
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import orjson
@@ -30,7 +30,8 @@ def decode(text: str) -> Position:
     try:
         at, id_ = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
         position = Position(datetime.fromisoformat(at), str(id_))
-    except (ValueError, TypeError) as error:
+        position.at.astimezone(UTC)  # as the database will
+    except (ValueError, TypeError, OverflowError) as error:
         raise BadCursor(
             f"The cursor {text[:40]!r} was not given out by this list: begin without one."
         ) from error

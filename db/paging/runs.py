@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, tuple_
+from sqlalchemy import ColumnElement, Engine, literal, tuple_
 from sqlmodel import col, select
 
 from ganboard.db.engine import reading
 from ganboard.db.models import Run, Tag
 from ganboard.db.paging.cursor import Position
+from ganboard.db.types import Json
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Page:
 
 def page(engine: Engine, filters: Filters, *, limit: int, after: Position | None = None) -> Page:
     """The next `limit` runs after a position, or the first."""
-    wanted = select(Run).where(*_conditions(filters))
+    wanted = select(Run).where(*_conditions(filters, engine.dialect.name))
     if after is not None:
         place = tuple_(col(Run.created_at), col(Run.id))
         wanted = wanted.where(place < (after.at, after.id))
@@ -53,11 +54,11 @@ def page(engine: Engine, filters: Filters, *, limit: int, after: Position | None
     return Page(shown, Position(shown[-1].created_at, shown[-1].id) if more else None)
 
 
-def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
+def _conditions(filters: Filters, dialect: str) -> list[ColumnElement[bool]]:
     archived = col(Run.archived_at)
     found: list[ColumnElement[bool]] = [
         archived.is_not(None) if filters.archived else archived.is_(None),
-        *(_is(name, value) for name, value in filters.settings.items()),
+        *(_is(name, value, dialect) for name, value in filters.settings.items()),
         *(col(Run.id).in_(select(Tag.run_id).where(Tag.tag == tag)) for tag in filters.tags),
     ]
     if filters.statuses:
@@ -77,11 +78,13 @@ def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
     return found
 
 
-def _is(name: str, value: Any) -> ColumnElement[bool]:
+def _is(name: str, value: Any, dialect: str) -> ColumnElement[bool]:
     stored: Any = col(Run.config)[name]
     same: ColumnElement[bool]
     if value is None:
         same = stored.as_string().is_(None)
+    elif dialect == "postgresql":  # refuses to cast what is of another type; its JSON knows types
+        same = stored == literal(value, Json)
     elif isinstance(value, bool):
         same = stored.as_boolean() == value
     elif isinstance(value, int | float):

@@ -165,7 +165,7 @@ class ComparedRun(Answered):
     median_images_per_second: Figure
     g_loss: Figure
     d_loss: Figure
-    best: Figure = Field(description="The lowest value of `metric` over all evaluations.")
+    best: Figure = Field(description="The lowest value of `metric`; null if its features differ.")
     settings: dict[str, Any] = Field(description="The settings in which the runs differ.")
 
 

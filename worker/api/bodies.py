@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ganboard.db.runs.annotations import TAGS_PER_RUN
+
 
 class Asked(BaseModel):
     """A body; a misspelled field is an error."""
@@ -25,7 +27,7 @@ class Launch(Settings):
 
     preset: str | None = Field(None, description="Without one, the defaults of the settings.")
     priority: int = Field(0, ge=-100, le=100, description="Higher numbers start first.")
-    tags: list[str] = []
+    tags: list[str] = Field([], max_length=TAGS_PER_RUN)
 
 
 class Fork(Settings):
@@ -47,7 +49,7 @@ class Sweep(Asked):
 class Change(Asked):
     """What people add to a run. What is left out stays."""
 
-    tags: list[str] | None = Field(None, description="Replaces all tags.")
+    tags: list[str] | None = Field(None, max_length=TAGS_PER_RUN, description="Replaces all tags.")
     note: str | None = None
     note_version: int | None = Field(
         None, description="Of the note that is replaced, so that no other change is lost."

@@ -64,7 +64,7 @@ def add(server: MCPServer[Any], api: Api) -> None:
         every = -(-len(epochs) // EPOCHS)
         found["epochs"] = epochs[::-1][:: every or 1][::-1]
         if every > 1:
-            found["epochs_shown"] = f"every {every}th of {len(epochs)}, the last included"
+            found["epochs_shown"] = f"1 of every {every} of {len(epochs)}, the last included"
         return found
 
     @server.tool(annotations=READS)

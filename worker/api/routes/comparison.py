@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import numpy as np
 from fastapi import APIRouter, Query
 
 from ganboard.db.curves import series
 from ganboard.db.errors import NotAllowed
-from ganboard.db.models import Run
-from ganboard.db.runs import queries
+from ganboard.db.runs import evaluations, queries
 from ganboard.gan.quality.declared import METRICS
 from ganboard.worker.api import answers, views
 from ganboard.worker.api.callers import Reading
@@ -38,9 +36,12 @@ def compare(
         raise NotAllowed("A comparison needs two different runs. Name another one.")
     ids, metric = [one.id for one in runs], headline(base.config)
     speeds = series.speeds(context.engine, ids)
+    medians = stored.medians(speeds)
+    comparable = {one.id for one in stored.comparable(runs, base, metric)}
     evaluated = series.evaluated(context.engine, ids, metric)
     now = queries.database_time(context.engine)
     said = stored.conclusion(runs, base, speeds, evaluated, now)
+    best = evaluations.best(context.engine, ids, metric)
     differing = varying([one.config for one in runs])
     return answers.Comparison(
         metric=METRICS[metric].label,
@@ -48,7 +49,20 @@ def compare(
         each=said.each,
         caveats=said.remarks,
         runs=[
-            _row(one, one.id == base.id, differing, speeds[one.id], evaluated[one.id])
+            answers.ComparedRun(
+                id=one.id,
+                name=one.name,
+                status=one.shown_status,
+                baseline=one.id == base.id,
+                epochs=one.epoch,
+                training_seconds=one.seconds,
+                median_epoch_seconds=medians[one.id][0],
+                median_images_per_second=medians[one.id][1],
+                g_loss=one.g_loss,
+                d_loss=one.d_loss,
+                best=best.get(one.id) if one.id in comparable else None,
+                settings={name: one.config.get(name) for name in differing},
+            )
             for one in runs
         ],
     )
@@ -85,28 +99,3 @@ def rankings(
         )
         for one in ranking.rankings(context.engine, metric)
     ]
-
-
-def _row(
-    run: Run, is_baseline: bool, differing: list[str], speed: stored.Floats, found: stored.Floats
-) -> answers.ComparedRun:
-    finite = found[np.isfinite(found[:, 1]), 1]
-    return answers.ComparedRun(
-        id=run.id,
-        name=run.name,
-        status=run.shown_status,
-        baseline=is_baseline,
-        epochs=run.epoch,
-        training_seconds=run.seconds,
-        median_epoch_seconds=_median(speed[:, 0]),
-        median_images_per_second=_median(speed[:, 1]),
-        g_loss=run.g_loss,
-        d_loss=run.d_loss,
-        best=float(finite.min()) if len(finite) else None,
-        settings={name: run.config.get(name) for name in differing},
-    )
-
-
-def _median(values: stored.Floats) -> float | None:
-    finite = values[np.isfinite(values)]
-    return float(np.median(finite)) if len(finite) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter
@@ -55,7 +56,7 @@ def _row(context: Context, version: ModelVersion) -> answers.Version:
     return next(row for row in every if row.id == version.id)
 
 
-def _rows(context: Context, found: Any) -> list[answers.Version]:
+def _rows(context: Context, found: Sequence[ModelVersion]) -> list[answers.Version]:
     aliases = versions.aliases(context.engine)
     standings = standing.standings(context, found)
     return [

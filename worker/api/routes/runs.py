@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from datetime import UTC, datetime
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import AwareDatetime, BeforeValidator
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator
 
 from ganboard.db.models import STATUSES
 from ganboard.db.paging import cursor
@@ -14,15 +14,24 @@ from ganboard.db.paging import runs as pages
 from ganboard.db.placement import backlog
 from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import trash
-from ganboard.gan.config import parse_assignments
+from ganboard.gan.config import parse_assignments, parse_value
 from ganboard.worker.api import answers, bodies, views
 from ganboard.worker.api.callers import Reading, Writing
 
 MAX_LISTED = 200
 USUALLY_LISTED = 50
 Status = Literal[STATUSES]  # type: ignore[valid-type]  # a tuple, as Literal takes it
+
+
+def _utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("the year is out of range") from None
+
+
 # the pydantic type also takes seconds since 1970, which the document does not say
-Moment = Annotated[AwareDatetime, BeforeValidator(datetime.fromisoformat)]
+Moment = Annotated[AwareDatetime, BeforeValidator(datetime.fromisoformat), AfterValidator(_utc)]
 router = APIRouter(tags=["runs"])
 
 
@@ -53,7 +62,9 @@ def list_runs(
         preset=preset,
         sweep=sweep,
         owner=owner,
-        settings=_values(setting or []),
+        settings={
+            key: parse_value(key, value) for key, value in parse_assignments(setting or []).items()
+        },
         created_from=created_from,
         created_before=created_before,
         archived=archived,
@@ -75,11 +86,11 @@ def show(context: Reading, run: str) -> answers.RunDetail:
 def change(context: Writing, run: str, asked: bodies.Change) -> answers.RunSummary:
     found = views.find(context, run)
     engine, run_ids = context.engine, [found.id]
+    wanted = [run_annotations.check_tag(tag) for tag in asked.tags or ()]  # before anything changes
     if asked.note is not None:
         version = found.note_version if asked.note_version is None else asked.note_version
         run_annotations.write_note(engine, run_id=found.id, text=asked.note, version=version)
     if asked.tags is not None:
-        wanted = [run_annotations.check_tag(tag) for tag in asked.tags]
         had = run_annotations.tags_of(engine, run_ids)[found.id]
         if gone := set(had) - set(wanted):
             run_annotations.remove_tags(engine, run_ids=run_ids, tags=gone)
@@ -105,8 +116,3 @@ def restore(context: Writing, run: str) -> answers.RunSummary:
     found = views.find(context, run, trash_too=True)
     trash.restore(context.engine, run_id=found.id)
     return views.summary(context, found.id)
-
-
-def _values(assignments: list[str]) -> dict[str, Any]:
-    """KEY=VALUE as values of the configuration. Raises ConfigError."""
-    return parse_assignments(assignments)

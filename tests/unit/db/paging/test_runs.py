@@ -95,6 +95,9 @@ def test_filters(engine: Engine) -> None:
     assert found(settings={"xla": True, "model": "dcgan"}) == {one}
     assert found(settings={"ema": None}) == {one}
     assert found(settings={"absent": 1}) == set()
+    for other_type in (1, 0.5, True):
+        assert found(settings={"model": other_type}) == set()
+    assert found(settings={"batch_size": "64"}) in (set(), {one})  # SQLite has no types there
 
 
 def test_a_page_is_one_statement(engine: Engine) -> None:

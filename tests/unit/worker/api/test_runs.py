@@ -47,7 +47,7 @@ def test_pages_of_runs(client: TestClient, make_run: MakeRun) -> None:
 
 
 def test_filters(context: Context, client: TestClient, make_run: MakeRun) -> None:
-    one = make_run("one", status="failed", seed=1)
+    one = make_run("one", status="failed", seed=1, xla=True, g_learning_rate=3e-4)
     make_run("two", status="finished", seed=2)
     old = make_run("old")
     run_annotations.add_tags(context.engine, run_ids=[one.id], tags=["a b"])
@@ -56,6 +56,8 @@ def test_filters(context: Context, client: TestClient, make_run: MakeRun) -> Non
     assert names(client, status=["failed", "finished"]) == ["two", "one"]
     assert names(client, setting="seed=2") == names(client, name="TW") == ["two"]
     assert names(client, setting=["seed=2", "model=dcgan"]) == ["two"]
+    assert names(client, setting="xla=true") == names(client, setting="g_learning_rate=0.0003")
+    assert names(client, setting="xla=true") == ["one"]
     assert names(client, archived=True) == ["old"]
     assert names(client, created_before="2020-01-01T00:00:00Z") == []
 
@@ -67,7 +69,10 @@ def test_filters(context: Context, client: TestClient, make_run: MakeRun) -> Non
         ({"limit": 0}, "limit: input should be greater than or equal to 1 (given: '0')."),
         ({"after": "#"}, "begin without one"),
         ({"setting": "seed"}, "seed"),
+        ({"setting": "sede=1"}, "'sede' is not a setting"),
         ({"created_from": "2026-01-01T00:00:00"}, "timezone"),
+        ({"created_from": "0001-01-01T00:00:00+14:00"}, "the year is out of range"),
+        ({"after": "WyIwMDAxLTAxLTAxVDAwOjAwOjAwKzE0OjAwIiwgIngiXQ"}, "begin without one"),
     ],
 )
 def test_bad_filters_are_refused(client: TestClient, query: Any, sentence: str) -> None:
@@ -96,6 +101,9 @@ def test_what_people_add(context: Context, client: TestClient, make_run: MakeRun
     assert client.patch(f"/runs/{run.id}", json={}).json() == shown
     stale = client.patch(f"/runs/{run.id}", json={"note": "other", "note_version": 0})
     assert "changed" in refused(stale, 409)
+    bad = client.patch(f"/runs/{run.id}", json={"note": "lost?", "tags": [""]})
+    assert "tag" in refused(bad, 400)
+    assert client.patch(f"/runs/{run.id}", json={}).json() == shown
     misspelled = client.patch(f"/runs/{run.id}", json={"tag": ["x"]})
     assert "tag: extra inputs are not permitted" in refused(misspelled, 400)
     ended = make_run("two", status="finished")
@@ -141,6 +149,7 @@ def test_a_run_is_launched_stopped_and_resumed(context: Context, client: TestCli
         ({"settings": {"no_such_setting": 1}}, "no_such_setting"),
         ({"name": " "}, "The name is empty"),
         ({"tags": [""]}, "tag"),
+        ({"tags": [str(number) for number in range(21)]}, "at most 20 items"),
         ({"priority": 101}, "priority: input should be less than or equal to 100 (given: 101)."),
         ({"presett": "tiny"}, "presett: extra inputs are not permitted"),
     ],

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 
 from ganboard.db.models import Run
 from ganboard.db.runs import commands, trash
@@ -17,7 +15,7 @@ from ganboard.worker.api import application
 from ganboard.worker.api.callers import Access, Caller
 from ganboard.worker.api.routes import stream
 from ganboard.worker.context import Context
-from tests.polling import wait_until
+from tests.real_server import served
 from tests.unit.db.stored_runs import finish_epoch, quality, training
 
 MakeRun = Callable[..., Run]
@@ -29,14 +27,8 @@ def server(context: Context, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Its address."""
     monkeypatch.setattr(stream, "POLL_SECONDS", 0.05)
     app = application.make(Access(lambda: context, lambda _: Caller("olga", "read")))
-    served = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))
-    thread = threading.Thread(target=served.run)
-    thread.start()
-    wait_until(lambda: served.started, seconds=10, what="the server")
-    (socket,) = served.servers[0].sockets
-    yield f"http://127.0.0.1:{socket.getsockname()[1]}"
-    served.should_exit = True
-    thread.join()
+    with served(app) as url:
+        yield url
 
 
 def events(server: str, run_id: str, last: str = "") -> Iterator[Event]:

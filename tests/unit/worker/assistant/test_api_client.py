@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import pytest
-import uvicorn
 from mcp.server.mcpserver.exceptions import ToolError
 from starlette.applications import Starlette
 from starlette.routing import Mount
@@ -20,7 +18,7 @@ from ganboard.worker.api import application
 from ganboard.worker.api.callers import Access
 from ganboard.worker.assistant import api_client
 from ganboard.worker.context import Context
-from tests.polling import wait_until
+from tests.real_server import served
 from tests.unit.worker.assistant.loop import in_a_loop
 
 
@@ -30,14 +28,8 @@ def dashboard(context: Context) -> Iterator[str]:
     identify = partial(callers.identify, Settings(), context=lambda: context)
     api = application.make(Access(lambda: context, identify))
     app = Starlette(routes=[Mount(application.PATH, api)])
-    served = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))
-    thread = threading.Thread(target=served.run)
-    thread.start()
-    wait_until(lambda: served.started, seconds=10, what="the server")
-    (socket,) = served.servers[0].sockets
-    yield f"http://127.0.0.1:{socket.getsockname()[1]}/"
-    served.should_exit = True
-    thread.join()
+    with served(app) as url:
+        yield f"{url}/"
 
 
 def asked(url: str, token: str, method: str, path: str, **body: Any) -> Any:

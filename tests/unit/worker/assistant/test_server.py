@@ -89,7 +89,7 @@ def test_a_long_run_is_shown_in_part(call: Callable[..., Any], make_run: MakeRun
     run = make_run(epochs=45)
     shown = answer(call("show_run", {"run": run.id}))
     assert [epoch["epoch"] for epoch in shown["epochs"]] == list(range(3, 46, 3))
-    assert shown["epochs_shown"] == "every 3th of 45, the last included"
+    assert shown["epochs_shown"] == "1 of every 3 of 45, the last included"
     (curve,) = answer(call("metric_values", {"run": run.id, "metric": ["g_loss"]}))
     assert len(curve["y"]) <= 110
     found = answer(call("list_runs", {"setting": ["model=dcgan"]}))
