@@ -95,6 +95,7 @@ def test_a_collector_that_is_away_changes_nothing(
     with otlp_receiver() as closed:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", closed.url)  # its port is closed then
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")  # s; the usual 10 outlast a quick run
     run = train(epochs=1)
     assert (run.status, run.attempt) == ("finished", 1)
     log = context.settings.log_path(run.id).read_text()
