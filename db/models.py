@@ -682,6 +682,17 @@ class Member(SQLModel, table=True):
     final: bool = False  # whether another attempt would end alike
 
 
+class BrokenLink(SQLModel, table=True):
+    """A machine that did not reach another one of its group, by their addresses: until then no
+    group has both."""
+
+    __tablename__ = "broken_link"
+
+    source: str = Field(primary_key=True, sa_type=Text)
+    target: str = Field(primary_key=True, sa_type=Text)
+    until: datetime
+
+
 class SchedulerJob(SQLModel, table=True):
     """The job of another scheduler, such as SLURM, that starts a run."""
 

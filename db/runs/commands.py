@@ -238,10 +238,16 @@ def renew(
 
 
 def finish(
-    engine: Engine, *, run_id: str, attempt: int, status: str, error: str | None = None
+    engine: Engine,
+    *,
+    run_id: str,
+    attempt: int,
+    status: str,
+    error: str | None = None,
+    because: str = "",
 ) -> str:
-    """End an attempt: finished, failed, stopped, or suspended (resumes automatically). Raises
-    LeaseLost.
+    """End an attempt: finished, failed, stopped, or suspended (resumes automatically; `because`
+    says why if not because its worker shuts down). Raises LeaseLost.
 
     Returns the status stored: a run that is suspended after a stop was requested is stopped, since
     it must not be claimed again.
@@ -249,7 +255,7 @@ def finish(
     text = {
         "finished": FINISHED,
         "stopped": "Stopped.",
-        "suspended": "Suspended: the worker is shutting down.",
+        "suspended": f"Suspended: {because or 'the worker is shutting down'}.",
         "failed": error or "",
     }
     with writing(engine) as session:

@@ -25,6 +25,10 @@ _VARIABLE = "TF_CONFIG"
 _HOSTS = "GANBOARD_RANK_HOSTS"
 
 
+class NotJoined(TrainingFailed):
+    """Some processes did not meet the first one in time."""
+
+
 @dataclass(frozen=True)
 class Cluster:
     """One process's place: the addresses "host:port" of all processes, which of them is its own,
@@ -42,13 +46,13 @@ class Cluster:
         return {_VARIABLE: place, _HOSTS: ",".join(self.hosts)}
 
     def meet(self, seconds: float | None = None) -> None:
-        """Return in all processes at about the same time. Raises TrainingFailed, naming who is
+        """Return in all processes at about the same time. Raises NotJoined, naming who is
         missing after `seconds` (JOIN_SECONDS)."""
         seconds = JOIN_SECONDS if seconds is None else seconds
         wait = self._gather if self.rank == 0 else self._report
         if missing := wait(time.monotonic() + seconds):
             ranks = f"rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))}"
-            raise TrainingFailed(
+            raise NotJoined(
                 f"{ranks} of {len(self.addresses)} trainer processes did not join within"
                 f" {seconds:.0f} s. See the log for the reason. If this machine is short of memory"
                 " or cores, clone the run with fewer replicas."

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from functools import cache
+from ipaddress import IPv4Address
 from pathlib import Path
 
 _RELAY = Path(__file__).with_name("relay.py")
@@ -47,9 +48,11 @@ class Link:
         ARP is spared: with 100 percent connections hang, as behind a router, and get no error.
         """
         for namespace, device in self.ends:
-            _tc(namespace, "qdisc", "add", "dev", device, "clsact")
-            add = ("filter", "add", "dev", device, "ingress", "bpf", "direct-action")
-            _tc(namespace, *add, "bytecode", _loss_program(percent))
+            _drop(namespace, device, _loss_program(percent))
+
+    def refuse(self, address: str) -> None:
+        """Lose what arrives at the host from this IPv4 address, without a word to the sender."""
+        _drop(self.namespace, "eth0", _source_program(address))
 
     def delay(self, milliseconds: float) -> None:
         """Delay packets in both directions, each by so much: a program forwards them."""
@@ -105,10 +108,29 @@ def _tc(namespace: str, *words: str) -> str:
     return run("nsenter", f"--net=/run/netns/{namespace}", "tc", *words)
 
 
+def _drop(namespace: str, device: str, program: str) -> None:
+    """Let a BPF program decide about each packet that arrives."""
+    _tc(namespace, "qdisc", "add", "dev", device, "clsact")
+    add = ("filter", "add", "dev", device, "ingress", "bpf", "direct-action")
+    _tc(namespace, *add, "bytecode", program)
+
+
+def _source_program(address: str) -> str:
+    """Drops IPv4 packets from this address."""
+    return _bytecode(
+        "40 0 0 12",  # load the protocol
+        "21 0 3 2048",  # not IPv4: to the last line
+        "32 0 0 26",  # load the source
+        f"21 0 1 {int(IPv4Address(address))}",  # another one: to the last line
+        "6 0 0 2",  # drop (TC_ACT_SHOT)
+        "6 0 0 0",  # pass (TC_ACT_OK)
+    )
+
+
 def _loss_program(percent: float) -> str:
-    """Classic BPF as tc reads it: its length, then code, jumps and operand of each instruction."""
+    """Drops so many packets at random."""
     threshold = min(int(percent / 100 * 2**32), 2**32 - 1)
-    instructions = (
+    return _bytecode(
         "40 0 0 12",  # load the protocol
         "21 3 0 2054",  # ARP: to the last line
         "32 0 0 4294963256",  # load a random number (SKF_AD_RANDOM)
@@ -116,4 +138,8 @@ def _loss_program(percent: float) -> str:
         "6 0 0 2",  # drop (TC_ACT_SHOT)
         "6 0 0 0",  # pass (TC_ACT_OK)
     )
+
+
+def _bytecode(*instructions: str) -> str:
+    """Classic BPF as tc reads it: its length, then code, jumps and operand of each instruction."""
     return ",".join([str(len(instructions)), *instructions, ""])

@@ -137,6 +137,12 @@ class Host:
         """Plug the cable in again."""
         _run("ip", "-n", self.link.bridge, "link", "set", self.link.port, "up")
 
+    def cut_from(self, other: Host) -> None:
+        """Lose what this host and another send each other; both still reach everything else."""
+        for one, far in ((self, other), (other, self)):
+            one.normal()
+            one.link.refuse(far.address)
+
     def slow(
         self, *options: str, delay_ms: float = 0, rate_mbit: float = 0, loss_percent: float = 0
     ) -> None:
@@ -153,7 +159,7 @@ class Host:
             self.link.delay(delay_ms)
 
     def normal(self) -> None:
-        """Undo `slow`."""
+        """Undo `slow` and this host's side of `cut_from`."""
         self.link.restore()
 
 

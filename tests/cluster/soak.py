@@ -2,9 +2,10 @@
 
     python -m tests.cluster.soak [MINUTES] [SEED]
 
-Four machines train runs on two and three hosts, one after the other. While each trains, faults
-strike: hosts are killed, cut off and paused, ranks and work-horses are killed, the database
-restarts. Every run must finish with the losses of an undisturbed one to the bit. Prints a line per
+Four machines train runs on two, three and four hosts, one after the other; each of the four
+controls the queue. While a run trains, faults strike: hosts are killed, paused, cut off from
+everything or from one other host, links become slow, late or lossy, ranks and work-horses are
+killed, the database restarts. Every run must finish with the losses of an undisturbed one to the bit. Prints a line per
 fault, the times from a fault to the next finished step, and the violations (exit 1).
 """
 
@@ -32,6 +33,7 @@ from tests.polling import wait_until
 from tests.processes import below
 
 HOSTS = 4
+COUNTS = (2, 3, 4)
 RECOVERY = 240.0
 RANK, HORSE = "ganboard.worker.training.trainer", "ganboard.worker.queue.rq_worker"
 
@@ -72,9 +74,37 @@ def restart_database(made: Fleet, victim: Machine) -> None:
     restart(made.services.database)
 
 
+def part(made: Fleet, victim: Machine) -> None:
+    """Two hosts lose each other alone."""
+    other = next(one for one in made.machines if one is not victim)
+    victim.host.cut_from(other.host)
+    time.sleep(45)  # until both have noticed
+    for one in (victim, other):
+        one.host.normal()
+
+
+def limit(made: Fleet, victim: Machine) -> None:
+    _slow(victim, rate_mbit=10)
+
+
+def delay(made: Fleet, victim: Machine) -> None:
+    _slow(victim, delay_ms=50)
+
+
+def lose(made: Fleet, victim: Machine) -> None:
+    _slow(victim, loss_percent=1)
+
+
 FAULTS: tuple[Callable[[Fleet, Machine], None], ...] = (
-    kill_host, cut_off, blink, pause, kill_rank, kill_horse, restart_database,
+    kill_host, cut_off, blink, pause, part, limit, delay, lose, kill_rank, kill_horse,
+    restart_database,
 )  # fmt: skip
+
+
+def _slow(victim: Machine, **how: float) -> None:
+    victim.host.slow(**how)
+    time.sleep(20)
+    victim.host.normal()
 
 
 def _kill_below(victim: Machine, words: str) -> None:
@@ -126,11 +156,11 @@ def soak(folder: Path, minutes: float, seed: int) -> int:
     dice, taken, violations = random.Random(seed), defaultdict[str, list[float]](list), 0
     began, runs = time.monotonic(), 0
     with fleet(folder, HOSTS) as made:
-        for hosts in (2, 3):
+        for hosts in COUNTS:
             made.undisturbed(hosts)
-        print(f"{HOSTS} machines; losses of undisturbed runs on 2 and 3 known", flush=True)
+        print(f"{HOSTS} machines; losses of undisturbed runs known", flush=True)
         while time.monotonic() - began < 60 * minutes:
-            hosts = dice.choice((2, 3))
+            hosts = dice.choice(COUNTS)
             made.all_there()
             run = made.submit(f"run {runs}", hosts)
             disturbed(made, run, dice, taken)

@@ -146,6 +146,17 @@ def test_loss_is_silent(two: Network) -> None:
     assert one.run(["tc", "qdisc", "show", "dev", "eth0"]).split()[1] == "noqueue"
 
 
+@without("loss")
+def test_two_hosts_are_cut_from_each_other_alone(two: Network) -> None:
+    one, other = two.hosts
+    other.cut_from(one)
+    assert answer(two) == "TimeoutError"
+    assert two.services.run([sys.executable, "-c", ASK, other.name, "2"]).split()[0] == "here"
+    for host in two.hosts:
+        host.normal()
+    wait_until(lambda: answer(two) == "here", seconds=20)
+
+
 @pytest.mark.skipif(binaries() is None, reason="PostgreSQL's programs are not installed")
 def test_hosts_and_this_process_reach_the_services() -> None:
     ask_both = (

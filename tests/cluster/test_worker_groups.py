@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from ganboard.db import heartbeats
+from ganboard.db.placement import draining
 from tests.cluster import links
 from tests.cluster.fleet import Fleet
 from tests.cluster.fleet import fleet as fleet_of
@@ -35,7 +37,7 @@ FAULTS = (
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
-    with fleet_of(tmp_path_factory.mktemp("fleet"), 3) as made:
+    with fleet_of(tmp_path_factory.mktemp("fleet"), 4 if FULL else 3) as made:
         yield made
 
 
@@ -65,6 +67,48 @@ def test_a_host_that_is_lost_costs_no_step(fleet: Fleet, fault: str, who: str) -
         lost.host.mend()
     if fault == "kill":
         lost.start()
+    fleet.all_there()
+
+
+@pytest.mark.skipif(not FULL, reason="takes minutes: make cluster-test")
+def test_hosts_that_lose_each_other_alone_train_with_others(fleet: Fleet) -> None:
+    expected = fleet.undisturbed(2)
+    run = fleet.submit("cut from each other")
+    members = fleet.under_way(run)
+    one, other = (fleet.machine(member).host for member in members)
+    engine = fleet.context.engine
+    everyone = {state.worker.machine or "" for state in heartbeats.workers(engine)}
+    rest = everyone - {member.machine for member in members}
+    one.cut_from(other)
+    try:
+        for machine in rest:
+            draining.drain(engine, machine)
+        wait_until(
+            lambda: any("does not reach" in text for text in texts(fleet.context, run)), seconds=180
+        )
+        for machine in rest:
+            draining.undrain(engine, machine)
+        disturbed = fleet.ended(run)
+    finally:
+        for host in (one, other):
+            host.normal()
+    assert disturbed.attempt == 3, texts(fleet.context, run)
+    assert fleet.losses(disturbed) == expected
+
+
+@pytest.mark.skipif(not FULL, reason="takes minutes: make cluster-test")
+@pytest.mark.parametrize("hosts", [3, 4])
+def test_more_hosts_lose_one_and_none_of_their_losses_changes(fleet: Fleet, hosts: int) -> None:
+    expected = fleet.undisturbed(hosts)
+    run = fleet.submit(f"{hosts} hosts", hosts)
+    lost = fleet.machine(fleet.under_way(run)[-1])
+    lost.kill()
+    wait_until(lambda: fleet.stored(run).status != "running", seconds=180, what="the end of it")
+    lost.host.mend()
+    lost.start()
+    disturbed = fleet.ended(run)
+    assert disturbed.attempt == 2, texts(fleet.context, run)
+    assert fleet.losses(disturbed) == expected
     fleet.all_there()
 
 

@@ -14,8 +14,9 @@ from itertools import groupby
 from ganboard.db import clock, heartbeats
 from ganboard.db.engine import reading
 from ganboard.db.models import Run, Worker
-from ganboard.db.placement import draining, groups
+from ganboard.db.placement import draining, groups, links
 from ganboard.db.placement.groups import Place
+from ganboard.db.placement.links import Link
 from ganboard.gan.config import parse
 from ganboard.worker.context import Context
 from ganboard.worker.placement.machines import can, has, offer, terms
@@ -39,19 +40,26 @@ def group(context: Context, run: Run, worker: str) -> list[Place]:
 
 @dataclass(frozen=True)
 class Fleet:
-    """The workers that are alive on machines that take runs, and those of them that are taken."""
+    """The workers that are alive on machines that take runs, those of them that are taken, and the
+    connections between them that broke."""
 
     workers: Sequence[Worker]
     engaged: Collection[str]
     present: datetime  # by the database's clock
     patience: float  # seconds that a run waits for lost machines
+    broken: Collection[Link]
 
     @classmethod
     def of(cls, context: Context) -> Fleet:
         with reading(context.engine) as session:
             present = clock.read(session)
-        engaged = groups.engaged(context.engine)
-        return cls(alive(context), engaged, present, context.settings.machine_wait_seconds)
+        return cls(
+            alive(context),
+            groups.engaged(context.engine),
+            present,
+            context.settings.machine_wait_seconds,
+            links.broken(context.engine),
+        )
 
     def leads(self, name: str) -> Worker | None:
         """The worker of this name, if it is the one with which its machine takes part."""
@@ -60,10 +68,9 @@ class Fleet:
     def group(self, run: Run, leader: Worker) -> list[Place]:
         """The machines that can train a run now, led by this one; none while too few are free."""
         free = [one for one in self._one_each(self._free(leader.name)) if one != leader]
-        others = [one for one in free if obstacle(run, leader, one) is None]
         prefers = terms(run, "prefers")
-        others.sort(key=lambda one: not has(offer(one), prefers))
-        chosen = [leader, *others[: hosts(run) - 1]]
+        free.sort(key=lambda one: not has(offer(one), prefers))
+        chosen = [leader, *self._together(run, leader, free)[: hosts(run) - 1]]
         if len(chosen) < hosts(run):
             chosen = chosen[: self._fewer(run, len(chosen))]
         return [_place(one) for one in chosen]
@@ -88,7 +95,26 @@ class Fleet:
     def partners(self, run: Run, leader: Worker) -> list[Worker]:
         """The machines that can train a run with this one, free or not."""
         others = [one for one in self.machines() if _key(one) != _key(leader)]
-        return [one for one in others if obstacle(run, leader, one) is None]
+        return self._together(run, leader, others)
+
+    def _together(self, run: Run, leader: Worker, others: Sequence[Worker]) -> list[Worker]:
+        """Those of the others that can train a run with the leader and with each other."""
+        chosen = [leader]
+        for other in others:
+            joins = obstacle(run, leader, other) is None
+            if joins and all(self.gap(one, other) is None for one in chosen):
+                chosen.append(other)
+        return chosen[1:]
+
+    def gap(self, one: Worker, other: Worker) -> str | None:
+        """That two machines did not reach each other, if so."""
+        if frozenset((one.address, other.address)) not in self.broken:
+            return None
+        return (
+            f"{one.host} ({one.machine}) and {other.host} ({other.machine}) did not reach each"
+            " other a moment ago: check the network between them, and GANBOARD_PORTS where there is"
+            " a firewall"
+        )
 
     def _free(self, besides: str) -> list[Worker]:
         return [

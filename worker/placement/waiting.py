@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 from ganboard.db import heartbeats
 from ganboard.db.models import WAITING, WORKERS, Run
@@ -79,8 +80,10 @@ def _for_group(fleet: forming.Fleet, run: Run) -> Awaited | None:
     largest = max(leaders, key=lambda one: len(fleet.partners(run, one)))
     able = 1 + len(fleet.partners(run, largest))
     if able < wanted:
-        obstacles = [forming.obstacle(run, largest, one) for one in machines if one != largest]
-        first = next((f": {text}" for text in obstacles if text), "")
+        others = [one for one in machines if one != largest]
+        obstacles = [forming.obstacle(run, largest, one) for one in others]
+        gaps = [fleet.gap(one, other) for one, other in combinations(machines, 2)]
+        first = next((f": {text}" for text in [*obstacles, *gaps] if text), "")
         return Awaited(f"Needs {wanted} machines, and {able} can train it together{first}", None)
     free = sum(not fleet.is_engaged(one) for one in machines)
     if free < wanted:

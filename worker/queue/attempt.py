@@ -37,7 +37,7 @@ from ganboard.worker.training.process_group import (
     ProcessGroup,
 )
 from ganboard.worker.training.start import MAX_LATE, TOO_LATE, Start
-from ganboard.worker.training.worker_group import Incomplete, Watch
+from ganboard.worker.training.worker_group import Incomplete, Unreached, Watch
 
 _REPEATED = "The work-horse was killed"  # and its worker has started another one
 TRAINER = (sys.executable, "-m", "ganboard.worker.training.trainer")
@@ -49,6 +49,7 @@ class _Ending(NamedTuple):
     status: str = ""
     error: str | None = None
     cause: str = ""
+    because: str = ""  # why it is suspended, unless because its worker shuts down
     limit: int = MAX_FAILURES  # deaths in a row, of which the last fails the run
 
 
@@ -88,7 +89,9 @@ def _lead(
     watched.phase = run.phase
     with suppress(LeaseLost):
         if ending.status:
-            return commands.finish(engine, **own, status=ending.status, error=ending.error)
+            return commands.finish(
+                engine, **own, status=ending.status, error=ending.error, because=ending.because
+            )
         return expiry.died(engine, **own, cause=ending.cause, limit=ending.limit)
     return None
 
@@ -157,6 +160,9 @@ class _Here:
                 trouble = worker_group.cause_elsewhere(engine, member)
         if trouble is not None and trouble.final:
             return _Ending("failed", trouble.failure)
+        members = groups.members(engine, self._claim.run_id)
+        if trouble is not None and worker_group.apart(engine, members):
+            return _Ending("suspended", because=str(trouble.failure))
         if trouble is not None:
             return _Ending(cause=str(trouble.failure))
         if watch and watch.leaving:
@@ -183,6 +189,8 @@ class _Here:
         try:
             with self._gathered(member, renew) as places:
                 return self.train(places, member)
+        except Unreached as error:
+            return _Ending("suspended", because=str(error))
         except Incomplete as error:
             if self._interrupt.came or stop:
                 suspend = self._interrupt.came and self._verdict == "suspend"

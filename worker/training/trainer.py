@@ -186,6 +186,12 @@ def _train(
             )
     except (LeaseLost, DatabaseUnavailable):
         raise
+    except cluster.NotJoined as missing:
+        if not cluster.hosts():
+            return "failed", str(missing)
+        # a connection or a machine was lost, which their leases or the next group will show
+        logging.error("%s", missing)
+        sys.exit(EXIT_PARTNER)
     except CLEAR_ERRORS as clear:
         return "failed", _on_which_host(clear)
     except MemoryError:

@@ -9,9 +9,10 @@ the machines.
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
@@ -20,7 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ganboard.db.errors import LeaseLost
 from ganboard.db.models import Member
-from ganboard.db.placement import groups
+from ganboard.db.placement import groups, links
 from ganboard.db.settings import Settings
 from ganboard.gan.distributed.cluster import Cluster
 from ganboard.worker.process.ports import Ports
@@ -29,6 +30,7 @@ log = logging.getLogger("ganboard.worker")
 
 GATHER_SECONDS = 60.0  # for all machines to notice that they are members
 POLL_SECONDS = 1.0
+REACH_SECONDS = 8.0  # time for three SYN packets, of which a bad link may lose some
 # a lease that ran out while the database was away is renewed within this time
 SILENT_SECONDS = 5.0
 CAUSE_SECONDS = groups.LEASE_SECONDS + SILENT_SECONDS  # after which a lost machine is known to be
@@ -44,6 +46,10 @@ class Incomplete(Exception):
         self.final = final
 
 
+class Unreached(Incomplete):
+    """A machine does not reach another one; the next group will not have both."""
+
+
 def place(member: Member) -> str:
     """A member, in words."""
     return f"{member.host} ({member.machine})"
@@ -55,28 +61,58 @@ def gathered(
 ) -> Iterator[list[Cluster]]:
     """The places of this machine's ranks, once all machines have reserved their ports.
 
-    `each_round` is called once a second and may raise. Raises Incomplete, LeaseLost when the
-    attempt is over, and SettingsError when too few ports are free.
+    `each_round` is called once a second and may raise. Raises Incomplete, Unreached when a machine
+    does not reach another one, LeaseLost when the attempt is over, and SettingsError when too few
+    ports are free.
     """
     with Ports(ranks, settings.port_range) as ports:
         groups.report(engine, member, ports=ports.numbers)
         deadline = time.monotonic() + GATHER_SECONDS
         while True:
             members = groups.members(engine, member.run_id)
+            if failed := next((one for one in members if one.failure), None):
+                if apart(engine, members):
+                    raise Unreached(str(failed.failure))
+                raise Incomplete(str(failed.failure), final=failed.final)
             if members and all(one.ports for one in members):
                 break
-            if failed := next((one for one in members if one.failure), None):
-                raise Incomplete(str(failed.failure), final=failed.final)
             if time.monotonic() > deadline:
                 missing = ", ".join(place(one) for one in members if not one.ports)
                 raise Incomplete(f"{missing} did not start its part within {GATHER_SECONDS:.0f} s")
             each_round()
             groups.report(engine, member)
             time.sleep(POLL_SECONDS)
+        for other in members:
+            if other.index != member.index:
+                _reach(engine, member, other)
+                each_round()
         addresses = tuple(f"{one.address}:{port}" for one in members for port in one.ports)
         hosts = tuple(one.host for one in members for _ in one.ports)
         first = sum(len(one.ports) for one in members[: member.index])
         yield [Cluster(addresses, rank, hosts) for rank in range(first, first + ranks)]
+
+
+def _reach(engine: Engine, member: Member, other: Member) -> None:
+    """Make sure that packets pass between two machines. Raises Unreached, which all machines of
+    the group hear of."""
+    groups.report(engine, member)
+    where = (other.address, other.ports[0])
+    try:
+        socket.create_connection(where, REACH_SECONDS).close()
+    except ConnectionRefusedError:
+        pass  # an answer: the port is reserved, and nobody listens yet
+    except OSError as error:
+        why = error.strerror or "no answer"
+        sentence = f"{place(member)} does not reach {place(other)} at {where[0]}:{where[1]} ({why})"
+        links.broke(engine, member.address, other.address)
+        groups.report(engine, member, failure=sentence)
+        raise Unreached(sentence) from None
+
+
+def apart(engine: Engine, members: Sequence[Member]) -> bool:
+    """Whether two of these machines do not reach each other."""
+    addresses = {one.address for one in members}
+    return any(link <= addresses for link in links.broken(engine))
 
 
 class Watch(threading.Thread):

@@ -30,7 +30,7 @@ from ganboard.db.runs import commands, queries, reports
 from tests.unit.db.stored_runs import IN_FORK, contents, finish_epoch, in_status, quality, training
 
 ROOT = Path(migrate.__file__).parents[2]
-HEAD = "0028"
+HEAD = "0029"
 AFTER = f"{int(HEAD) + 1:04}"
 NEXT = """
 import sqlalchemy as sa

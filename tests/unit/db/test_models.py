@@ -22,6 +22,7 @@ from ganboard.db.models import (  # fmt: skip
     ApiToken,
     Artifact,
     AuditEntry,
+    BrokenLink,
     Calibration,
     Checkpoint,
     ClaimRun,
@@ -327,6 +328,7 @@ def full_rows() -> list[SQLModel]:
             failure="Rank 1 was killed",
             final=True,
         ),
+        BrokenLink(source="10.0.0.7", target="10.0.0.8", until=MOMENT),
         SchedulerJob(
             run_id=run.id,
             scheduler="slurm",

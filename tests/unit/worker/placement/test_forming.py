@@ -15,7 +15,7 @@ from ganboard.db import heartbeats
 from ganboard.db.clock import now
 from ganboard.db.engine import writing
 from ganboard.db.models import Run
-from ganboard.db.placement import draining, groups
+from ganboard.db.placement import draining, groups, links
 from ganboard.db.runs import commands
 from ganboard.db.settings import Settings
 from ganboard.gan.needs import Offer
@@ -96,6 +96,37 @@ def test_hosts_that_share_a_home_are_several(context: Context, add: Add) -> None
     own = here(context, add)
     run = together(context)
     add("other", machine=machine.name(context.settings))
+    assert next_of(context, own) == run.id
+
+
+def test_machines_that_do_not_reach_each_other_train_nothing_together(
+    context: Context, add: Add
+) -> None:
+    own, other = here(context, add), add("other")
+    run = together(context)
+    links.broke(context.engine, "10.0.0.5", "10.0.0.3")
+    assert next_of(context, own) is None
+    assert re.fullmatch(
+        r"Needs 2 machines, and 1 can train it together: other .* and box .* did not reach each"
+        r" other a moment ago: .*GANBOARD_PORTS.*",
+        waiting.reasons(context, [run])[run.id].reason,
+    )
+    third = add("another")
+    assert next_of(context, own) == run.id
+    assert placement.claim(context, run.id, own) is not None
+    assert [one.worker for one in groups.members(context.engine, run.id)] == [own, third]
+    assert other not in groups.engaged(context.engine)
+
+
+def test_a_group_has_no_broken_connection_between_followers(context: Context, add: Add) -> None:
+    own = here(context, add)
+    run = together(context, hosts=3, replicas=3, batch_size=33)
+    for name in ("other", "another"):
+        add(name)
+    links.broke(context.engine, "10.0.0.5", "10.0.0.7")
+    assert next_of(context, own) is None
+    assert "did not reach each other" in waiting.reasons(context, [run])[run.id].reason
+    add("the fourth")
     assert next_of(context, own) == run.id
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 
 import pytest
 from sqlalchemy import update
@@ -21,7 +23,13 @@ from ganboard.gan.distributed.cluster import Cluster
 from ganboard.gan.events import TrainingFailed
 from ganboard.worker.context import Context
 from ganboard.worker.training import trainer, worker_group
-from ganboard.worker.training.worker_group import Incomplete, Watch, cause_elsewhere, gathered
+from ganboard.worker.training.worker_group import (
+    Incomplete,
+    Unreached,
+    Watch,
+    cause_elsewhere,
+    gathered,
+)
 from tests.polling import wait_until
 
 
@@ -35,7 +43,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def members(context: Context) -> Sequence[Member]:
     """Those of a group of two that was just claimed."""
     run = commands.create_run(context.engine, name="a run", config={"hosts": 2})
-    places = [Place(f"{name}:1", f"{name}-1", name, f"10.0.0.{n}") for n, name in enumerate("ab")]
+    places = [
+        Place(f"{name}:1", f"{name}-1", name, f"127.0.0.{n}") for n, name in enumerate("ab", 1)
+    ]
     assert commands.claim(context.engine, run_id=run.id, worker="a:1", group=places) is not None
     return groups.members(context.engine, run.id)
 
@@ -48,6 +58,10 @@ def expire(context: Context, member: Member) -> None:
     with writing(context.engine) as session:
         own = update(Member).where(col(Member.worker) == member.worker)
         session.execute(own.values(lease_until=now(-1)))
+
+
+def refreshed(context: Context, member: Member) -> Member:
+    return groups.members(context.engine, member.run_id)[member.index]
 
 
 def watch(context: Context, member: Member, over: threading.Event, **does: object) -> Watch:
@@ -71,8 +85,8 @@ def test_each_machine_gets_the_ranks_behind_those_before_it(
         thread.join(20)
     assert [place.rank for place in found[0] + found[1]] == [0, 1, 2, 3]
     (addresses,) = {place.addresses for place in found[0] + found[1]}
-    assert [address.partition(":")[0] for address in addresses] == ["10.0.0.0"] * 2 + [
-        "10.0.0.1"
+    assert [address.partition(":")[0] for address in addresses] == ["127.0.0.1"] * 2 + [
+        "127.0.0.2"
     ] * 2
     assert found[1][0].hosts == ("a", "a", "b", "b")
 
@@ -97,6 +111,48 @@ def test_a_machine_that_failed_is_not_waited_for(
         gathered(context.engine, context.settings, members[0], 1, nothing),
     ):
         pytest.fail("it was alone")
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """A port of 127.0.0.1 that answers no connection: its queue is full."""
+    with ExitStack() as stack:
+        server = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(2):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(server.getsockname())
+        yield server.getsockname()[1]
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_machines_that_do_not_reach_each_other_say_so(
+    context: Context,
+    members: Sequence[Member],
+    monkeypatch: pytest.MonkeyPatch,
+    silent_port: int,
+    index: int,
+) -> None:
+    monkeypatch.setattr(worker_group, "REACH_SECONDS", 0.2)
+    own, other = members[index], members[1 - index]
+    with writing(context.engine) as session:
+        far = update(Member).where(col(Member.worker) == other.worker)
+        session.execute(far.values(address="127.0.0.1", ports=[silent_port]))
+        near = update(Member).where(col(Member.worker) == own.worker)
+        session.execute(near.values(address="127.0.0.2"))
+    name = {0: "b", 1: "a"}[index]
+    with (
+        pytest.raises(Unreached, match=rf"does not reach {name} \({name}-1\) at 127\.0\.0\.1"),
+        gathered(context.engine, context.settings, refreshed(context, own), 1, nothing),
+    ):
+        pytest.fail("no packet passes")
+    members = groups.members(context.engine, own.run_id)
+    assert worker_group.apart(context.engine, members)
+    with (
+        pytest.raises(Unreached, match="does not reach"),
+        gathered(context.engine, context.settings, members[1 - index], 1, nothing),
+    ):
+        pytest.fail("the other one said so")
 
 
 def test_the_end_of_an_attempt_ends_all_parts(context: Context, members: Sequence[Member]) -> None:

@@ -1,0 +1,27 @@
+"""Connections between machines that broke"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+import sqlmodel.sql.sqltypes
+from alembic import op
+
+import ganboard.db.types
+
+revision = "0029"
+down_revision = "0028"
+branch_labels = None
+depends_on = None
+
+Text = ganboard.db.types.Text
+Moment = sqlmodel.sql.sqltypes.UTCDateTime
+
+
+def upgrade() -> None:
+    op.create_table(
+        "broken_link",
+        sa.Column("source", Text(), nullable=False),
+        sa.Column("target", Text(), nullable=False),
+        sa.Column("until", Moment(), nullable=False),
+        sa.PrimaryKeyConstraint("source", "target", name=op.f("pk_broken_link")),
+    )
