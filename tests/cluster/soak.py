@@ -5,8 +5,9 @@
 Four machines train runs on two, three and four hosts, one after the other; each of the four
 controls the queue. While a run trains, faults strike: hosts are killed, paused, cut off from
 everything or from one other host, links become slow, late or lossy, ranks and work-horses are
-killed, the database restarts. Every run must finish with the losses of an undisturbed one to the bit. Prints a line per
-fault, the times from a fault to the next finished step, and the violations (exit 1).
+killed, the database restarts. Every run must finish with the losses of an undisturbed one to the
+bit. Prints a line per fault, the times from a fault to the next finished step, and the violations
+(exit 1).
 """
 
 from __future__ import annotations
