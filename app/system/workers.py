@@ -37,7 +37,9 @@ def show_alive(context: Context) -> None:
         on_select="rerun",
         selection_mode="single-row",
         column_config={
-            "Labels": st.column_config.TextColumn(help="Set by GANBOARD_LABELS on the machine")
+            # made for "Alive", it would cut off "Drained"
+            "State": st.column_config.TextColumn(width=90),
+            "Labels": st.column_config.TextColumn(help="Set by GANBOARD_LABELS on the machine"),
         },
     )
     rows = chosen.selection.rows

@@ -159,6 +159,7 @@ UNEXECUTED = {
     ),
     "ganboard rehearse": "needs compilers of 0.7 GB; tests/integration/test_rehearse.py has them",
     "ganboard run --preset paper --set placement=": "needs PostgreSQL and a cluster; tests/cluster",
+    "curl http://127.0.0.1:5000/": "asks what `mlflow models serve` serves",
     "curl -X POST": "needs the token of a person; tests/unit/worker/api have some",
     "ganboard import mlflow": "needs a store with runs; tests/unit/worker/foreign have one",
     "ganboard mcp": "talks with an assistant; tests/integration/test_assistant.py has one",
