@@ -544,7 +544,8 @@ class Artifact(SQLModel, table=True):
     # no foreign key: the row of a run that was removed says what is to be removed from the store
     run_id: str = Field(primary_key=True, sa_type=Text)
     # as in the run's folder: checkpoints/ckpt-12-1, snapshots/epoch-3.npz; logs/MACHINE.log;
-    # models/ID, a version that was made of the run: it does not lie among the run's files and stays
+    # models/ID, a version that was made of the run: it does not lie among the run's files and
+    # stays; data/NAME, a cache of decoded pictures, of no run
     name: str = Field(primary_key=True, sa_type=Text)
     digest: str  # of a checkpoint's manifest, or of the file
     size: int = Field(sa_type=BigInteger)  # bytes

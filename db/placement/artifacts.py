@@ -15,6 +15,8 @@ from ganboard.db.models import WAITING, Artifact, Checkpoint, ModelVersion, Run
 CHECKPOINTS = "checkpoints/"
 MODELS = "models/"
 LOGS = "logs/"
+DATA = "data/"
+NO_RUN = ""  # what belongs to none: caches of decoded pictures
 _LOG = re.compile(rf"{LOGS}([\w.-]{{1,200}})\.log", re.ASCII)
 _IS_VERSION = col(Artifact.name).startswith(MODELS)
 
@@ -28,6 +30,11 @@ def version_name(version_id: str) -> str:
     """What a registered version is called in HOME and in the store; it is listed with the run that
     it comes from, and outlives it."""
     return f"{MODELS}{version_id}"
+
+
+def cache_name(name: str) -> str:
+    """What a cache of decoded pictures is called in the store."""
+    return f"{DATA}{name}"
 
 
 def log_name(machine: str) -> str:
@@ -139,6 +146,19 @@ def stored_versions(engine: Engine) -> set[str]:
         return {name.removeprefix(MODELS) for name in names}
 
 
+def caches(engine: Engine) -> dict[str, Artifact]:
+    """The stored caches of decoded pictures, by their names on a disk; `stored_at` is when one was
+    last known to be used."""
+    return {name.removeprefix(DATA): one for name, one in of_run(engine, NO_RUN).items()}
+
+
+def unused_caches(engine: Engine, days: float) -> list[str]:
+    """What those are called in the store that no machine has used for so many days."""
+    old = col(Artifact.stored_at) < now(-days * 86_400)
+    with reading(engine) as session:
+        return list(session.exec(select(Artifact.name).where(Artifact.run_id == NO_RUN, old)))
+
+
 def remove(engine: Engine, run_id: str, names: Collection[str]) -> None:
     """List these no longer; their files may go afterwards."""
     with writing(engine) as session:
@@ -153,7 +173,9 @@ def of_removed_runs(engine: Engine) -> list[str]:
     with reading(engine) as session:
         return list(
             session.exec(
-                select(Artifact.run_id).where(gone, ~_IS_VERSION).distinct(),
+                select(Artifact.run_id)
+                .where(gone, ~_IS_VERSION, Artifact.run_id != NO_RUN)
+                .distinct(),
                 execution_options=TRASH_TOO,
             )
         )

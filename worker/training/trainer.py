@@ -30,7 +30,7 @@ from ganboard.gan.distributed import cluster
 from ganboard.gan.events import Control, ControlSignal, Event, Note, Phase, Sink, TrainingFailed
 from ganboard.gan.settings import registry
 from ganboard.worker import logs, placement
-from ganboard.worker.artifacts import transfers
+from ganboard.worker.artifacts import picture_caches, transfers
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
 from ganboard.worker.process import machine
@@ -164,6 +164,7 @@ def _train(
                 sink(Note("warning", _SHRUNK.format(whole=whole, now=config)))
             if config.start_from:
                 transfers.ensure(context, config.start_from)
+            picture_caches.offer(context)
             from ganboard.gan.training.loop import train
 
             settings = context.settings

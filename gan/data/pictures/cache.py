@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -32,11 +32,15 @@ FOLDER = ".cache/pictures"  # in the data directory, where no data set is looked
 TEMPORARY = ".tmp"
 MANIFEST = "manifest.json"
 
+# what reading a damaged cache raises
+DAMAGE = (ValueError, TypeError, KeyError, AttributeError, EOFError)
+
 _IMAGES = "images.npy"
 _LABELS = "labels.npy"
 _SPARE = 1 << 20  # bytes beside the pixels
 _SIZES = 20  # of the originals, that are named
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_elsewhere: list[Callable[[Path], None]] = []
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,17 @@ def count(path: Path) -> int | None:
         return None
 
 
+def look_elsewhere(bring: Callable[[Path], None]) -> None:
+    """Before this process makes a cache, let `bring` put it there if it can; what it brings is
+    verified, and it raises nothing."""
+    _elsewhere[:] = [bring]
+
+
+def parts(path: Path) -> tuple[str, ...]:
+    """The files of a cache beside its manifest. Raises OSError and DAMAGE."""
+    return (_IMAGES, _LABELS) if _manifest(path).labels else (_IMAGES,)
+
+
 def obtain(path: Path, source: Source, side: int, channels: int, progress: Progress) -> Cached:
     """The cache `path`, made of `source` where it is not there or not whole.
 
@@ -98,17 +113,20 @@ def obtain(path: Path, source: Source, side: int, channels: int, progress: Progr
         # where no lock can be had nothing can be written either, and the write says why
         with suppress(OSError):
             stack.enter_context(_alone(path, progress))
+        if _elsewhere and not path.exists():
+            progress(0, "looking into the artifact store", None)
+            _elsewhere[0](path)
         if path.exists():
             progress(0, "verifying the cache", None)
             try:
-                return _opened(path, remarks)
+                return opened(path)
             # damage shows in many ways
             except Exception as error:
                 reason = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
                 remarks = (f"{path} cannot be used and is made again ({reason}).",)
                 files.remove(path)
         _make(path, Decoder(source, side, channels, progress))
-        return _opened(path, remarks)
+        return opened(path, remarks)
 
 
 @contextmanager
@@ -127,7 +145,8 @@ def _alone(path: Path, progress: Progress) -> Iterator[None]:
         lock.release()
 
 
-def _opened(path: Path, remarks: tuple[str, ...]) -> Cached:
+def opened(path: Path, remarks: tuple[str, ...] = ()) -> Cached:
+    """A cache, every byte of it verified. Raises OSError and DAMAGE."""
     manifest = _manifest(path)
     images = Rows(path / _IMAGES)
     if images.shape != manifest.shape:
