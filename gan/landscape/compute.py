@@ -23,14 +23,12 @@ from ganboard.gan import data
 from ganboard.gan.checkpoint import reader, snapshots
 from ganboard.gan.config import RunConfig
 from ganboard.gan.landscape import geometry
-from ganboard.gan.landscape.geometry import LandscapeError, SurfaceRequest, Weights
+from ganboard.gan.landscape.geometry import COLUMNS, LandscapeError, SurfaceRequest, Weights
 from ganboard.gan.modeling import recipe
 from ganboard.gan.modeling.gradients import METRICS, State, Tensors
 from ganboard.gan.rng import philox
 from ganboard.gan.settings import registry
 
-# of a path; run counts from 0, radius is the distance from the run's last point
-COLUMNS = ("run", "epoch", "x", "y", "loss", "radius")
 OnProgress = Callable[[str, float], None]  # a phase and the share of all that is done
 
 

@@ -227,8 +227,8 @@ def test_runs_with_a_checkpoint_are_offered_the_newest_first(engine: Engine) -> 
         run = session.get(queries.Run, kept[1])
         assert run is not None
         run.archived_at = run.created_at
-    assert [run.id for run in requests.drawable_runs(engine, limit=9)] == [kept[2], kept[0]]
-    assert [run.id for run in requests.drawable_runs(engine, limit=1)] == [kept[2]]
+    assert [run.id for run in queries.drawable_runs(engine, limit=9)] == [kept[2], kept[0]]
+    assert [run.id for run in queries.drawable_runs(engine, limit=1)] == [kept[2]]
 
 
 # --- surfaces and predictions ---
