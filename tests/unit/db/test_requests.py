@@ -281,6 +281,20 @@ def test_it_is_found_by_its_runs_and_options_and_goes_with_the_first(
     assert requests.find(engine, asked) is None
 
 
+def test_what_is_not_answered_can_be_taken_back(engine: Engine, run: str) -> None:
+    asked = requests.ask(engine, SURFACE, [run], OPTIONS)
+    assert requests.withdraw(engine, asked)
+    assert requests.find(engine, asked) is None
+    assert not requests.withdraw(engine, asked)
+    computed = claimed(engine, ANALYSES, requests.ask(engine, SURFACE, [run], OPTIONS))
+    assert requests.withdraw(engine, computed.id)
+    assert not requests.answer(engine, computed, result=b"npz")
+    done = claimed(engine, ANALYSES, requests.ask(engine, SURFACE, [run], OPTIONS))
+    requests.answer(engine, done, result=b"npz")
+    assert not requests.withdraw(engine, done.id)
+    assert requests.find(engine, done.id) is not None
+
+
 def test_a_prediction_waits_for_no_run_to_end(engine: Engine) -> None:
     running = submitted(engine)
     asked = requests.ask(engine, PREDICTION, [running], {"steps": 3})

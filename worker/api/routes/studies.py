@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
 import pandas as pd
-from fastapi import APIRouter
+from fastapi import APIRouter, Path
 
 from ganboard.db import studies as stored
 from ganboard.db.models import Study
@@ -17,11 +17,13 @@ from ganboard.worker.api import answers, bodies, paging, views
 from ganboard.worker.api.answers import studies as answered
 from ganboard.worker.api.callers import Reading, Writing
 from ganboard.worker.context import Context
-from ganboard.worker.studies import results, study
+from ganboard.worker.studies import results
+from ganboard.worker.studies import study as work
 from ganboard.worker.studies.definition import resolve
 from ganboard.worker.studies.results.study_data import StudyData, StudyResult
 
 CREATED = 201
+StudyId = Annotated[str, Path(description="An id, the beginning of one, or `latest`.")]
 router = APIRouter(tags=["studies"])
 
 
@@ -67,7 +69,7 @@ def published(_: Reading) -> answered.Published:
 @router.post("/plans/study", summary="What a study would come to")
 def plan(context: Reading, asked: bodies.Study) -> answered.StudyPlan:
     """Nothing is stored."""
-    needed = study.examine(context, _resolved(asked))
+    needed = work.examine(context, _resolved(asked))
     missing = [one.member.seconds() for one in needed if not one.run_id]
     known = [seconds for seconds in missing if seconds is not None]
     return answered.StudyPlan(
@@ -90,21 +92,20 @@ def plan(context: Reading, asked: bodies.Study) -> answered.StudyPlan:
 def launch(context: Writing, asked: bodies.Study) -> answered.LaunchedStudy:
     """Finished runs are used again, also those of other studies; a study that asks the same is gone
     on with, and what was stopped or failed resumed."""
-    launched, queued = study.launch(context, _resolved(asked))
+    launched, queued = work.launch(context, _resolved(asked))
     state = _state(context, launched).model_dump()
     return answered.LaunchedStudy.model_validate(state | {"queued": [run.id for run in queued]})
 
 
-@router.get("/studies/{study_id}", summary="Show how far a study is")
-def show(context: Reading, study_id: str) -> answered.StudyState:
-    """STUDY is an id, the beginning of one, or `latest`."""
-    return _state(context, stored.find(context.engine, study_id))
+@router.get("/studies/{study}", summary="Show how far a study is")
+def show(context: Reading, study: StudyId) -> answered.StudyState:
+    return _state(context, stored.find(context.engine, study))
 
 
-@router.get("/studies/{study_id}/runs", summary="List the runs of a study")
-def list_runs(context: Reading, study_id: str) -> list[answered.StudyRun]:
+@router.get("/studies/{study}/runs", summary="List the runs of a study")
+def list_runs(context: Reading, study: StudyId) -> list[answered.StudyRun]:
     """Each once, with the parts of the study that count it."""
-    parts = stored.runs(context.engine, stored.find(context.engine, study_id).id)
+    parts = stored.runs(context.engine, stored.find(context.engine, study).id)
     runs = {run.id: run for own in parts.values() for run in own}
     return [
         answered.StudyRun.model_validate(
@@ -115,11 +116,11 @@ def list_runs(context: Reading, study_id: str) -> list[answered.StudyRun]:
     ]
 
 
-@router.get("/studies/{study_id}/results", summary="What a study has found")
-def show_results(context: Reading, study_id: str) -> list[answered.StudyResult]:
+@router.get("/studies/{study}/results", summary="What a study has found")
+def show_results(context: Reading, study: StudyId) -> list[answered.StudyResult]:
     """Its figures in the order of the paper: numbers, verdict, the published claim."""
-    found = stored.find(context.engine, study_id)
-    runs = study.runs_of(context, found.id)
+    found = stored.find(context.engine, study)
+    runs = work.runs_of(context, found.id)
     data = StudyData.of(context.engine, runs, found.definition)
     made = results.make(data, list(found.definition.get("figures", [])))
     return [_result(one) for one in made]
@@ -135,8 +136,8 @@ def _summary(found: Study, states: dict[str, int]) -> answered.StudySummary:
 
 def _state(context: Context, found: Study) -> answered.StudyState:
     states = stored.states(context.engine, [found.id])[found.id]
-    now = study.progress(context, found.id)
-    surface = study.surface(context, found)
+    now = work.progress(context, found.id)
+    surface = work.surface(context, found)
     return answered.StudyState.model_validate(
         found.model_dump()
         | {
