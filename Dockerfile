@@ -1,4 +1,5 @@
 # Two images from one file: `web` has no TensorFlow and so less to attack; `worker` trains, on CPU or, with LOCK=gpu, on NVIDIA GPUs.
+# Both reach an artifact store that speaks S3.
 ARG BASE=python:3.11-slim-bookworm
 
 FROM ${BASE} AS wheel
@@ -19,7 +20,7 @@ COPY requirements/web.lock /packages.lock
 RUN python -m venv --without-pip /venv && pip --python /venv/bin/python install --no-cache-dir --require-hashes -r /packages.lock
 
 FROM ${BASE} AS worker-packages
-ARG LOCK=worker
+ARG LOCK=s3
 COPY requirements/${LOCK}.lock /packages.lock
 RUN python -m venv --without-pip /venv && pip --python /venv/bin/python install --no-cache-dir --require-hashes -r /packages.lock
 
@@ -27,7 +28,7 @@ RUN python -m venv --without-pip /venv && pip --python /venv/bin/python install 
 FROM ${BASE} AS runtime
 # a new volume takes its owner from the directory that it covers
 RUN useradd --uid 10001 --user-group --no-create-home --home-dir /tmp ganboard \
-    && install --directory --owner ganboard --group ganboard /state /data /secrets/database /secrets/queue /secrets/web
+    && install --directory --owner ganboard --group ganboard /state /data /secrets/database /secrets/queue /secrets/store /secrets/web
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 HOME=/tmp GANBOARD_HOME=/state GANBOARD_DATA_DIR=/data
 WORKDIR /state
 

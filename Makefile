@@ -95,8 +95,8 @@ chromium: install-dev # finds or fetches a browser; only GANBOARD_REQUIRE_BROWSE
 lock: install-dev ## resolve requirements/*.lock anew (ARGS=--upgrade takes the newest versions)
 	$(LOCK) pyproject.toml --group build --extra cpu --extra postgres --extra mlflow --extra s3 --extra kubernetes --extra onnx --extra mcp --extra otel --extra docs --extra dev $(ARGS) -o requirements/dev.lock
 	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra cpu --extra postgres -o requirements/worker.lock
-	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra gpu --extra postgres $(ARGS) -o requirements/gpu.lock
-	$(LOCK) -c requirements/dev.lock pyproject.toml --extra postgres -o requirements/web.lock
+	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra gpu --extra postgres --extra s3 $(ARGS) -o requirements/gpu.lock
+	$(LOCK) -c requirements/dev.lock pyproject.toml --extra postgres --extra s3 -o requirements/web.lock
 	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra cpu --extra postgres --extra mlflow -o requirements/mlflow.lock
 	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra cpu --extra postgres --extra s3 -o requirements/s3.lock
 	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra cpu --extra postgres --extra gcs -o requirements/gcs.lock

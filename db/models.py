@@ -218,6 +218,7 @@ class StatedClaim(SQLModel, table=True):
     )
 
     id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
+    owner: str = Field(default="", sa_type=Text, sa_column_kwargs={"server_default": text("''")})
     statement: str = Field(sa_type=Text)  # of the grammar of `worker.claims.statement`
     treatment: dict[str, Any] = Field(sa_type=Json)  # configuration, with the first seed
     control: dict[str, Any] = Field(sa_type=Json)
@@ -262,6 +263,7 @@ class Search(SQLModel, table=True):
     id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
     name: str = Field(sa_type=Text)
     preset: str = ""
+    owner: str = Field(default="", sa_type=Text, sa_column_kwargs={"server_default": text("''")})
     settings: dict[str, Any] = Field(sa_type=Json)  # that all of its runs share
     # by setting, in the order in which they are drawn: see `worker.searches.space`
     space: dict[str, Any] = Field(sa_type=Json)

@@ -114,7 +114,11 @@ def add_run(
         if claim.status != OPEN or session.get(ClaimRun, (claim_id, pair, arm)) is not None:
             return None
         (run,) = add_runs(
-            session, [(name, config)], preset=str(claim.given.get("preset", "")), sweep=claim_id
+            session,
+            [(name, config)],
+            preset=str(claim.given.get("preset", "")),
+            sweep=claim_id,
+            owner=claim.owner,
         )
         session.add(ClaimRun(claim_id=claim_id, pair=pair, arm=arm, run_id=run.id))
     return run

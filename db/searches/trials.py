@@ -15,7 +15,7 @@ from ganboard.db.clock import now
 from ganboard.db.engine import reading, writing
 from ganboard.db.fence import locked
 from ganboard.db.models import ENDED, Event, Metric, Quality, Run, Search, SearchTrial
-from ganboard.db.runs.commands import add_runs, stop_within
+from ganboard.db.runs.commands import Options, add_runs, stop_within
 from ganboard.db.searches.searches import RUNNING
 
 
@@ -97,7 +97,8 @@ def submit(
         counted = select(func.count()).where(SearchTrial.search_id == search_id)
         if session.scalar(counted) != number:
             return False, None
-        runs = add_runs(session, [run], preset=search.preset, sweep=search_id) if run else []
+        own: Options = {"preset": search.preset, "sweep": search_id, "owner": search.owner}
+        runs = add_runs(session, [run], **own) if run else []
         made = runs[0] if runs else None
         session.add(
             SearchTrial(

@@ -204,4 +204,5 @@ OTHER = {
     "streets/manifest.json": "a list of files: tests/unit/gan/models/pix2pix/flow",
     "user default off": "of Redis: tests/integration/test_queue_rights.py",
     "GANBOARD_OIDC_URL=": "of Compose; the variables are checked",
+    "GANBOARD_STORE=s3://bucket/ganboard\nAWS": "of Compose; the variables are checked",
 }

@@ -102,7 +102,11 @@ def test_other_blocks_are_documents_or_listed() -> None:
 
 
 def test_every_variable_in_a_block_is_one_of_the_settings() -> None:
-    known = {name.upper() for name in Settings.model_fields} | {"MODELS", "HOSTS"}  # of gan and app
+    known = {name.upper() for name in Settings.model_fields} | {
+        "MODELS",
+        "HOSTS",
+        "STORE_CREDENTIALS",
+    }  # of gan, app and compose
     for block in BLOCKS:
         for name in re.findall(r"\bGANBOARD_([A-Z_]+?)(?:_FILE)?=", block.text):
             assert name in known, f"{block}: GANBOARD_{name}"

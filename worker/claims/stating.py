@@ -107,6 +107,7 @@ def prepare(context: Context, asked: Asked) -> Prepared:
         )
     _check_epochs(conditions, configs)
     claim = StatedClaim(
+        owner=context.user,
         statement=statement.canonical(conditions),
         treatment=treatment.model_dump(mode="json"),
         control=control.model_dump(mode="json"),

@@ -123,6 +123,7 @@ def plan(
     search = Search(
         name=title,
         preset=preset,
+        owner=context.user,
         settings=settings,
         space={one.name: one.stored() for one in space},
         objective=objective.stored(),

@@ -1,5 +1,5 @@
-"""`python -m ganboard.worker.supervisor.secrets DATABASE_DIR QUEUE_DIR WEB_DIR`: random secrets for
-the services of docker-compose.yml, made once.
+"""`python -m ganboard.worker.supervisor.secrets DATABASE_DIR QUEUE_DIR WEB_DIR [STORE_DIR]`: random
+secrets for the services of docker-compose.yml, made once.
 
 Each directory is a volume that only the services named in docker-compose.yml mount: that is the
 protection. The files themselves are readable by all, because PostgreSQL and Redis run under users
@@ -9,6 +9,7 @@ of their own images.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import secrets
 import sys
@@ -55,6 +56,23 @@ def make_web_secrets(directory: Path) -> None:
         _write_once(directory / name, secrets.token_urlsafe(32))
 
 
+def make_store_key(directory: Path) -> None:
+    """Write `s3.json`, with a key that SeaweedFS admits, unless it exists, and the same key as
+    `credentials`, for AWS's libraries. Raises OSError."""
+    key = {"accessKey": secrets.token_hex(10), "secretKey": secrets.token_urlsafe(32)}
+    rights = ["Admin", "Read", "Write", "List", "Tagging"]
+    admitted = {"identities": [{"name": "ganboard", "credentials": [key], "actions": rights}]}
+    _write_once(directory / "s3.json", json.dumps(admitted))
+    admitted = json.loads((directory / "s3.json").read_text())
+    key = admitted["identities"][0]["credentials"][0]
+    _write(
+        directory / "credentials",
+        "[default]\n"
+        f"aws_access_key_id = {key['accessKey']}\n"
+        f"aws_secret_access_key = {key['secretKey']}\n",
+    )
+
+
 def _write_once(path: Path, text: str) -> None:
     """Complete or not at all, and never a second time, even when two of us run at once or one is
     killed."""
@@ -77,17 +95,20 @@ def _draft(path: Path, text: str) -> Path:
 
 
 def main() -> int:
-    if len(sys.argv) != 4:
+    if len(sys.argv) not in (4, 5):
         print(  # noqa: T201
-            "usage: python -m ganboard.worker.supervisor.secrets DATABASE_DIR QUEUE_DIR WEB_DIR",
+            "usage: python -m ganboard.worker.supervisor.secrets DATABASE_DIR QUEUE_DIR WEB_DIR"
+            " [STORE_DIR]",
             file=sys.stderr,
         )
         return 2
-    database, queue, web = map(Path, sys.argv[1:])
+    database, queue, web, *stores = map(Path, sys.argv[1:])
     try:
         make_database_password(database)
         make_queue_password(queue)
         make_web_secrets(web)
+        for store in stores:
+            make_store_key(store)
     except OSError as error:
         message = f"ganboard: {error.filename} cannot be written: {error.strerror}."
         print(message, file=sys.stderr)  # noqa: T201

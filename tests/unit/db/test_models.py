@@ -187,6 +187,7 @@ def full_rows() -> list[SQLModel]:
             id="sssssssss",
             name="rates",
             preset="tiny",
+            owner="ada@example.org",
             settings={"epochs": 2},
             space={"g_learning_rate": {"low": 1e-5, "high": 1e-3, "log": True}},
             objective={"metric": "fid"},
@@ -214,6 +215,7 @@ def full_rows() -> list[SQLModel]:
         ),
         StatedClaim(
             id="ccccccccc",
+            owner="ada@example.org",
             statement="equal fid (margin 0.5)",
             treatment=config,
             control=config,

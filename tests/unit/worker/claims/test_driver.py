@@ -4,6 +4,7 @@ processes."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from threading import Barrier, Thread
 
 import pytest
@@ -45,6 +46,13 @@ def test_a_claim_that_holds_is_supported_before_the_budget_ends(anywhere: Contex
     assert arms[:4] == ["float32", "mixed_bfloat16", "mixed_bfloat16", "float32"]
     assert [run.config["seed"] for run in runs[:6]] == [0, 0, 1, 1, 2, 2]
     assert runs[0].name == "tiny, float32, seed 0"
+
+
+def test_runs_belong_to_who_stated_the_claim(anywhere: Context) -> None:
+    claim = stated(replace(anywhere, user="ada@example.org"))
+    driver.advance(anywhere)
+    (run,) = waiting(anywhere)
+    assert run.owner == claim.owner == "ada@example.org"
 
 
 def test_a_claim_that_does_not_hold_is_refuted(context: Context) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from ganboard.worker.errors import QueueUnreachable
 from ganboard.worker.searches import definition, progress, rounds
 from ganboard.worker.searches.objective import Objective
 from tests.unit.db.stored_runs import IN_FORK
-from tests.unit.worker.searches.conftest import StartSearch, Trainer, train
+from tests.unit.worker.searches.conftest import StartSearch, Trainer, start, train
 
 
 def found(context: Context, search: Search) -> list[trials.Trial]:
@@ -54,6 +55,12 @@ def test_a_search_submits_its_budget_a_few_at_a_time(anywhere: Context, begin: S
     assert rounds.make(anywhere, search) == []
     assert state(anywhere, search) == ("finished", "The budget of 3 runs is used.")
     assert len(found(anywhere, search)) == queries.count_runs(anywhere.engine) == 3
+
+
+def test_runs_belong_to_who_started_the_search(anywhere: Context) -> None:
+    search = start(replace(anywhere, user="ada@example.org"), parallel=1)
+    (run,) = rounds.make(anywhere, search)
+    assert run.owner == search.owner == "ada@example.org"
 
 
 def test_hours_end_a_search(anywhere: Context, begin: StartSearch) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import configparser
 import hashlib
+import json
 import os
 import stat
 import subprocess
@@ -73,6 +75,23 @@ def test_the_web_gets_secrets_that_sign_in_accepts(tmp_path: Path) -> None:
     assert len(set(before.values())) == 2
 
 
+def test_the_store_and_its_clients_have_one_key(tmp_path: Path) -> None:
+    secrets.make_store_key(tmp_path)
+    before = contents(tmp_path)
+    (tmp_path / "credentials").unlink()
+    secrets.make_store_key(tmp_path)
+    assert contents(tmp_path) == before
+    (identity,) = json.loads((tmp_path / "s3.json").read_text())["identities"]
+    known = configparser.ConfigParser()
+    known.read(tmp_path / "credentials")
+    assert identity["credentials"] == [
+        {
+            "accessKey": known["default"]["aws_access_key_id"],
+            "secretKey": known["default"]["aws_secret_access_key"],
+        }
+    ]
+
+
 def test_services_with_other_users_can_read_whatever_the_umask(volumes: tuple[Path, Path]) -> None:
     before = os.umask(0o077)
     try:
@@ -84,7 +103,7 @@ def test_services_with_other_users_can_read_whatever_the_umask(volumes: tuple[Pa
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "ganboard.worker.supervisor.secrets", *[tmp_path / "absent"] * 3],
+        [sys.executable, "-m", "ganboard.worker.supervisor.secrets", *[tmp_path / "absent"] * 4],
         capture_output=True,
         text=True,
         check=False,

@@ -1,4 +1,4 @@
-"""Connections between machines that broke"""
+"""Connections between machines that broke; whose searches and claims are"""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ Moment = sqlmodel.sql.sqltypes.UTCDateTime
 
 
 def upgrade() -> None:
+    for table in ("search", "stated_claim"):
+        op.add_column(
+            table, sa.Column("owner", Text(), server_default=sa.text("''"), nullable=False)
+        )
     op.create_table(
         "broken_link",
         sa.Column("source", Text(), nullable=False),
