@@ -33,6 +33,7 @@ class ClaimSummary(Answered):
     reasons: list[str] = Field(description="Why it is invalid.")
     ended_pairs: int = Field(description="Also those that do not count.")
     planned_pairs: int = Field(description="At most.")
+    owner: str
     created_at: datetime
     ended_at: datetime | None
 

@@ -38,6 +38,7 @@ class SearchSummary(Answered):
     runs: int = Field(description="The budget.")
     hours: Figure = Field(description="The budget of training; null: no limit.")
     parallel: int = Field(description="Runs at the same time.")
+    owner: str
     created_at: datetime
     ended_at: datetime | None
 

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from ganboard.db.claims import records
 from ganboard.worker.claims import driver
 from ganboard.worker.context import Context
-from tests.unit.worker.api.conftest import MakeClient
+from tests.unit.worker.api.conftest import OWNER, MakeClient
 from tests.unit.worker.api.test_runs import refused
 from tests.unit.worker.claims.pairs import SENTENCE, play
 
@@ -68,7 +68,7 @@ def test_a_claim_is_decided(client: TestClient, context: Context, claim: str) ->
     )
     assert shown["command"].startswith("ganboard claim ")
     (listed,) = client.get("/claims").json()["items"]
-    assert (listed["id"], listed["planned_pairs"]) == (claim, 6)
+    assert (listed["id"], listed["planned_pairs"], listed["owner"]) == (claim, 6, OWNER)
 
 
 def test_the_page_is_a_download(client: TestClient, claim: str) -> None:

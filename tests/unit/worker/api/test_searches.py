@@ -12,7 +12,7 @@ from ganboard.db.models import SEARCHES
 from ganboard.db.searches import searches
 from ganboard.worker.context import Context
 from ganboard.worker.searches import driver
-from tests.unit.worker.api.conftest import MakeClient
+from tests.unit.worker.api.conftest import OWNER, MakeClient
 from tests.unit.worker.api.test_runs import refused
 from tests.unit.worker.searches.conftest import train
 
@@ -64,6 +64,7 @@ def test_a_search_with_its_trials(client: TestClient, context: Context, search: 
     assert (shown["label"], shown["better"], shown["ended"]) == ("Best FID", "lower", 3)
     assert shown["objective"] == {"metric": "fid", "kind": "best", "target": None}
     assert shown["space"]["batch_size"] == {"choices": [16, 32]}
+    assert shown["owner"] == OWNER
     assert client.get("/runs", params={"sweep": search}).json()["items"][0]["name"][:5] == "rates"
 
 
