@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sqlalchemy import ColumnElement, CursorResult, Engine, delete, update
-from sqlmodel import Session, col, exists, or_, select
+from sqlmodel import Session, col, or_, select
 
 from ganboard.db.clock import now
 from ganboard.db.engine import reading, writing
 from ganboard.db.errors import NotAllowed, UnknownRun
-from ganboard.db.models import ENDED, Checkpoint, Request, Run
+from ganboard.db.models import ENDED, Request, Run
 
 SURFACE = "surface"
 PREDICTION = "prediction"
@@ -235,17 +235,14 @@ def newest_evaluations(engine: Engine, run_ids: Sequence[str] | None = None) -> 
         return {one.run_id: one for one in session.exec(wanted.where(chosen))}
 
 
-def drawable_runs(engine: Engine, *, limit: int) -> list[Run]:
-    """The newest runs that have a checkpoint and are not archived."""
-    stored = exists().where(col(Checkpoint.run_id) == col(Run.id))
-    with reading(engine) as session:
-        chosen = (
-            select(Run)
-            .where(stored, col(Run.archived_at).is_(None))
-            .order_by(col(Run.created_at).desc(), col(Run.id))
-            .limit(limit)
-        )
-        return list(session.exec(chosen))
+def withdraw(engine: Engine, request_id: str) -> bool:
+    """Forget a request that is not answered; whoever computes it notices at its next report. False
+    if it is answered, or gone."""
+    unanswered = delete(Request).where(col(Request.id) == request_id, _UNANSWERED)
+    with writing(engine) as session:
+        result = session.execute(unanswered)
+        assert isinstance(result, CursorResult)
+        return bool(result.rowcount)
 
 
 def pack(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:

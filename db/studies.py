@@ -76,19 +76,26 @@ def get(engine: Engine, study_id: str) -> Study | None:
 
 def listed(engine: Engine) -> list[tuple[Study, dict[str, int]]]:
     """All studies, the newest first, each with how many of its runs are in which state."""
+    newest = select(Study).order_by(col(Study.created_at).desc(), col(Study.id))
+    with reading(engine) as session:
+        studies = list(session.exec(newest))
+    found = states(engine, [study.id for study in studies])
+    return [(study, found[study.id]) for study in studies]
+
+
+def states(engine: Engine, study_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+    """How many runs of each of these studies are in which state."""
     counts = (
         select(StudyRun.study_id, Run.status, func.count(func.distinct(Run.id)))
         .join(Run, col(Run.id) == StudyRun.run_id)
+        .where(col(StudyRun.study_id).in_(study_ids))
         .group_by(col(StudyRun.study_id), col(Run.status))
     )
+    found: dict[str, dict[str, int]] = {study_id: {} for study_id in study_ids}
     with reading(engine) as session:
-        studies = list(
-            session.exec(select(Study).order_by(col(Study.created_at).desc(), col(Study.id)))
-        )
-        states: dict[str, dict[str, int]] = {study.id: {} for study in studies}
         for study_id, status, count in session.execute(counts):
-            states[study_id][status] = count
-    return [(study, states[study.id]) for study in studies]
+            found[study_id][status] = count
+    return found
 
 
 def of_definition(engine: Engine, definition: Mapping[str, Any]) -> Study | None:

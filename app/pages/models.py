@@ -12,7 +12,7 @@ import streamlit as st
 from ganboard.app import errors, navigation
 from ganboard.app.models import actions, table
 from ganboard.app.models.table import called
-from ganboard.db import requests, versions
+from ganboard.db import versions
 from ganboard.db.models import ModelVersion
 from ganboard.db.runs import queries
 from ganboard.gan.quality.declared import QUALIFIED
@@ -67,7 +67,7 @@ def _none(context: Context) -> None:
     )
     able = [
         run
-        for run in requests.drawable_runs(context.engine, limit=50)
+        for run in queries.drawable_runs(context.engine, limit=50)
         if run.status in ("finished", "stopped") and not run.external
     ][:OFFERED]
     if not able:

@@ -12,7 +12,6 @@ import streamlit as st
 from ganboard.app import auth, navigation
 from ganboard.app.playground import opening, picks, views
 from ganboard.app.playground.views import Chosen
-from ganboard.db import requests
 from ganboard.db.models import ENDED, Checkpoint, Run
 from ganboard.db.runs import queries
 from ganboard.gan.config import ConfigError, has_latent_space, invalid_reason, model_of, parse
@@ -109,7 +108,7 @@ def choose_run(context: Context) -> Run | None:
     """The run of the address, or the best one with a checkpoint; None, with a message, if there is
     none."""
     offered = {
-        run.id: run for run in requests.drawable_runs(context.engine, limit=OFFERED) if _draws(run)
+        run.id: run for run in queries.drawable_runs(context.engine, limit=OFFERED) if _draws(run)
     }
     asked = navigation.run_param()
     named = queries.get_run(context.engine, asked) if asked else None

@@ -81,8 +81,11 @@ def listed(engine: Engine, *, owner: str | None = None) -> Sequence[ApiToken]:
         return session.exec(wanted).all()
 
 
-def revoke(engine: Engine, *, token_id: str, who: str, owner: str | None = None) -> ApiToken:
-    """End a token at once; with an `owner` only one of theirs. Raises UnknownToken."""
+def revoke(
+    engine: Engine, *, token_id: str, who: str, owner: str | None = None, recorded: bool = False
+) -> ApiToken:
+    """End a token at once; with an `owner` only one of theirs. Unless the caller has it `recorded`,
+    the audit log gets an entry. Raises UnknownToken."""
     with writing(engine) as session:
         token = session.get(ApiToken, token_id)
         if token is None or token.revoked_at is not None or owner not in (None, token.owner):
@@ -90,7 +93,8 @@ def revoke(engine: Engine, *, token_id: str, who: str, owner: str | None = None)
                 f"There is no valid token {token_id[:40]!r}: `ganboard token list` lists them."
             )
         token.revoked_at = now()  # type: ignore[assignment]
-        audit.add(session, who=who, token_id=token.id, action=f"token {token.name!r} revoked")
+        if not recorded:
+            audit.add(session, who=who, token_id=token.id, action=f"token {token.name!r} revoked")
         session.flush()
         session.refresh(token)
         return token

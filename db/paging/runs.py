@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, literal, tuple_
+from sqlalchemy import ColumnElement, Engine, literal
 from sqlmodel import col, select
 
-from ganboard.db.engine import reading
 from ganboard.db.models import Run, Tag
+from ganboard.db.paging import rows
 from ganboard.db.paging.cursor import Position
 from ganboard.db.types import Json
 
@@ -32,26 +32,12 @@ class Filters:
     settings: dict[str, Any] = field(default_factory=dict)  # of the configuration, by name
 
 
-@dataclass(frozen=True)
-class Page:
-    """Some runs, and where the next page begins; None if this is the last."""
-
-    runs: list[Run]
-    after: Position | None
-
-
-def page(engine: Engine, filters: Filters, *, limit: int, after: Position | None = None) -> Page:
+def page(
+    engine: Engine, filters: Filters, *, limit: int, after: Position | None = None
+) -> rows.Page[Run]:
     """The next `limit` runs after a position, or the first."""
-    wanted = select(Run).where(*_conditions(filters, engine.dialect.name))
-    if after is not None:
-        place = tuple_(col(Run.created_at), col(Run.id))
-        wanted = wanted.where(place < (after.at, after.id))
-    wanted = wanted.order_by(col(Run.created_at).desc(), col(Run.id).desc()).limit(limit + 1)
-    with reading(engine) as session:
-        found = list(session.exec(wanted))
-    shown = found[:limit]
-    more = len(found) > limit
-    return Page(shown, Position(shown[-1].created_at, shown[-1].id) if more else None)
+    conditions = _conditions(filters, engine.dialect.name)
+    return rows.page(engine, Run, conditions, limit=limit, after=after)
 
 
 def _conditions(filters: Filters, dialect: str) -> list[ColumnElement[bool]]:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from sqlalchemy import Engine, func
 from sqlalchemy.orm import subqueryload
-from sqlmodel import col, select
+from sqlmodel import col, exists, select
 
 from ganboard.db import clock
 from ganboard.db.engine import reading
@@ -271,6 +271,19 @@ def sweep_runs(engine: Engine, sweep: str) -> list[Run]:
                 select(Run).where(Run.sweep == sweep).order_by(col(Run.created_at), col(Run.number))
             )
         )
+
+
+def drawable_runs(engine: Engine, *, limit: int) -> list[Run]:
+    """The newest runs that have a checkpoint and are not archived."""
+    stored = exists().where(col(Checkpoint.run_id) == col(Run.id))
+    with reading(engine) as session:
+        chosen = (
+            select(Run)
+            .where(stored, col(Run.archived_at).is_(None))
+            .order_by(col(Run.created_at).desc(), col(Run.id))
+            .limit(limit)
+        )
+        return list(session.exec(chosen))
 
 
 def _in(statement: Any, statuses: tuple[str, ...], archived: bool) -> Any:

@@ -29,8 +29,6 @@ from ganboard.gan.modeling.gradients import METRICS, State, Tensors
 from ganboard.gan.rng import philox
 from ganboard.gan.settings import registry
 
-# of a path; run counts from 0, radius is the distance from the run's last point
-COLUMNS = ("run", "epoch", "x", "y", "loss", "radius")
 OnProgress = Callable[[str, float], None]  # a phase and the share of all that is done
 
 
@@ -44,9 +42,9 @@ def compute(
     the paths of all of them.
 
     Arrays, for either net "g" and "d": `g.x` and `g.y` [size] in units of the weights (random
-    directions: of their length), `g.surface` [size, size] with y first, `g.path` [n, len(COLUMNS)].
-    Facts: the share of the paths' variance that each plane holds, seconds, remarks. Raises
-    LandscapeError and DatasetError in one sentence.
+    directions: of their length), `g.surface` [size, size] with y first, `g.path` with the columns
+    `geometry.COLUMNS`. Facts: the share of the paths' variance that each plane holds, seconds,
+    remarks. Raises LandscapeError and DatasetError in one sentence.
     """
     began = time.monotonic()
     on_progress("reading", 0.0)
@@ -108,7 +106,7 @@ def _rows(
     loss: Callable[[Weights], float],
     counter: _Counter,
 ) -> npt.NDArray[np.float64]:
-    """[n, len(COLUMNS)] of the paths of all runs, whose points lie at `where` [n, 2]."""
+    """[n, len(geometry.COLUMNS)] of the paths of all runs, whose points lie at `where` [n, 2]."""
     rows: list[tuple[float, ...]] = []
     for run, path in enumerate(paths):
         radii = geometry.radii([weights for _, weights in path])

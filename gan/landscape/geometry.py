@@ -20,6 +20,8 @@ Weights = list[npt.NDArray[np.float32]]  # the trained tensors of one net
 Points = npt.NDArray[np.float64]  # [n, 2]
 Kind = Literal["principal", "random"]
 
+# of a path; run counts from 0, radius is the distance from the run's last point
+COLUMNS = ("run", "epoch", "x", "y", "loss", "radius")
 MARGIN = 0.25  # of the path's extent, on each side of the grid
 
 

@@ -13,6 +13,8 @@ from ganboard.worker.api.audited import Audited
 from ganboard.worker.api.callers import Access, Reading
 from ganboard.worker.api.routes import (
     account,
+    alerts,
+    claims,
     comparison,
     launching,
     machines,
@@ -20,10 +22,18 @@ from ganboard.worker.api.routes import (
     requests,
     results,
     runs,
+    searches,
     stream,
+    studies,
+    surfaces,
 )
 
 PATH = "/api/v1"
+PARTS = (
+    *(runs, launching, results, comparison, stream),
+    *(studies, searches, claims, surfaces),
+    *(requests, models, machines, alerts, account),
+)
 ABOUT = (
     "Launch, watch and compare GAN training. Every request that changes something needs a token"
     ' with scope write, as `Authorization: Bearer TOKEN`. Errors are `{"error": sentence}`; 5xx'
@@ -48,7 +58,7 @@ def make(access: Access) -> FastAPI:
         middleware=[Middleware(Audited)],
     )
     app.state.access = access
-    for part in (runs, launching, results, comparison, requests, models, machines, stream, account):
+    for part in PARTS:
         app.include_router(part.router)
     errors.answer_in_sentences(app)
 

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 class Audited:
     """ASGI middleware. Others, who cannot change anything, are not recorded: they could fill the
-    database."""
+    database. Nor is what only reads, although it has a body: plans of searches and the like."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -34,9 +34,11 @@ class Audited:
 
         async def recorded(message: Message) -> None:
             state: dict[str, Any] = scope.get("state", {})
-            caller: Caller | None = state.get("caller")
-            if message["type"] == "http.response.start" and caller and caller.token_id:
-                await run_in_threadpool(_record, caller, state["context"], scope, message["status"])
+            changer: Caller | None = state.get("changer")
+            if message["type"] == "http.response.start" and changer and changer.token_id:
+                await run_in_threadpool(
+                    _record, changer, state["context"], scope, message["status"]
+                )
             await send(message)
 
         await self._app(scope, receive, recorded)

@@ -57,6 +57,7 @@ def _reading(request: Request, _: Annotated[object, Depends(_bearer)]) -> Contex
 
 def _writing(request: Request, context: Annotated[Context, Depends(_reading)]) -> Context:
     caller: Caller = request.state.caller
+    request.state.changer = caller  # recorded, whatever the answer
     if caller.scope != "write":
         raise Refused(
             403,

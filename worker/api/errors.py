@@ -17,7 +17,11 @@ from ganboard.db.errors import (
     LeaseLost,
     NotAllowed,
     NoteChanged,
+    UnknownAlert,
+    UnknownClaim,
     UnknownRun,
+    UnknownSearch,
+    UnknownStudy,
     UnknownToken,
     UnknownVersion,
     Unreachable,
@@ -29,6 +33,10 @@ from ganboard.worker.errors import QueueUnreachable
 # the first class that fits decides
 STATUS: Mapping[type[Exception], int] = {
     UnknownRun: 404,
+    UnknownStudy: 404,
+    UnknownSearch: 404,
+    UnknownClaim: 404,
+    UnknownAlert: 404,
     UnknownVersion: 404,
     UnknownToken: 404,
     NotAllowed: 409,

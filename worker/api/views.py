@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ganboard.db.models import Request, Run
 from ganboard.db.runs import annotations as run_annotations
@@ -44,13 +45,19 @@ def detail(context: Context, run: Run) -> answers.RunDetail:
     )
 
 
-def request_state(request: Request) -> answers.Answer:
-    """How far a request is."""
+def request_values(request: Request) -> dict[str, Any]:
+    """A request without its result, which may not have been read, and how far it is."""
     if request.answered_at is not None:
         state = "failed" if request.error is not None else "done"
     else:
         state = "waiting" if request.claimed_at is None else "computing"
-    return answers.Answer.model_validate(request.model_dump() | {"state": state})
+    names = [name for name in type(request).model_fields if name != "result"]
+    return {name: getattr(request, name) for name in names} | {"state": state}
+
+
+def request_state(request: Request) -> answers.Answer:
+    """How far a request is."""
+    return answers.Answer.model_validate(request_values(request))
 
 
 def machine(found: Machine) -> answers.MachineRow:

@@ -26,7 +26,7 @@ def add(server: MCPServer[Any], api: Api) -> None:
         """Which evaluated runs are best. One ranking for each model, data set and way of
         evaluating, since numbers of different ones cannot be compared. To say why one is best,
         compare the runs."""
-        return await _listed(api.get("/rankings", metric=metric, limit=limit))
+        return await listed(api.get("/rankings", metric=metric, limit=limit))
 
     @server.tool(annotations=READS)
     async def list_runs(
@@ -88,7 +88,7 @@ def add(server: MCPServer[Any], api: Api) -> None:
     @server.tool(annotations=READS)
     async def list_metrics(run: Run) -> list[dict[str, Any]]:
         """The metrics that are stored of a run, and what they mean."""
-        return await _listed(api.get(f"/runs/{run}/metrics"))
+        return await listed(api.get(f"/runs/{run}/metrics"))
 
     @server.tool(annotations=READS)
     async def metric_values(
@@ -99,14 +99,12 @@ def add(server: MCPServer[Any], api: Api) -> None:
         over: Annotated[str, Field(description="step, epoch, images, seconds or time")] = "epoch",
     ) -> list[dict[str, Any]]:
         """The course of metrics, in about 100 points with the extremes kept."""
-        return await _listed(
-            api.get(f"/runs/{run}/values", metric=metric, over=over, points=POINTS)
-        )
+        return await listed(api.get(f"/runs/{run}/values", metric=metric, over=over, points=POINTS))
 
     @server.tool(annotations=READS)
     async def run_events(run: Run, limit: int = 50) -> list[dict[str, Any]]:
         """Events of a run, newest first: starts, warnings, checkpoints, the reason of a failure."""
-        return await _listed(api.get(f"/runs/{run}/events", limit=limit))
+        return await listed(api.get(f"/runs/{run}/events", limit=limit))
 
     @server.tool(annotations=READS)
     async def show_images(
@@ -119,12 +117,12 @@ def add(server: MCPServer[Any], api: Api) -> None:
     @server.tool(annotations=READS)
     async def list_models() -> list[dict[str, Any]]:
         """Registered versions of models, and their quality in words."""
-        return await _listed(api.get("/models"))
+        return await listed(api.get("/models"))
 
     @server.tool(annotations=READS)
     async def list_machines() -> list[dict[str, Any]]:
         """The machines that train: hardware, state, what each does."""
-        return await _listed(api.get("/machines"))
+        return await listed(api.get("/machines"))
 
     @server.tool(annotations=READS)
     async def list_settings() -> dict[str, Any]:
@@ -141,7 +139,8 @@ def add(server: MCPServer[Any], api: Api) -> None:
         return found
 
 
-async def _listed(answer: Any) -> list[dict[str, Any]]:
+async def listed(answer: Any) -> list[dict[str, Any]]:
+    """What an address answers that has a list."""
     found: list[dict[str, Any]] = await answer
     return found
 

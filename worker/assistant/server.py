@@ -9,7 +9,7 @@ import anyio
 import httpx
 from mcp.server.mcpserver import MCPServer
 
-from ganboard.worker.assistant import changing, reading
+from ganboard.worker.assistant import changing, experiments, reading
 from ganboard.worker.assistant.api_client import Api
 
 INSTRUCTIONS = (
@@ -28,6 +28,7 @@ def make(client: httpx.AsyncClient, *, changes: bool) -> MCPServer[Any]:
     )
     api = Api(client)
     reading.add(server, api)
+    experiments.add(server, api)
     if changes:
         changing.add(server, api)
     return server

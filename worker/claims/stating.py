@@ -79,12 +79,16 @@ def prepare(context: Context, asked: Asked) -> Prepared:
     instead = parse_assignments(list(asked.against))
     _check_difference(asked, base, instead)
     whole = {**defaults(base), **base}
+    for name, value in instead.items():
+        parse_value(name, value)
+        if name not in whole:
+            raise ConfigError(f"{name} has no meaning for model={whole['model']}.")
     conditions = statement.parse(asked.sentence, str(whole["model"]))
     if instead.get("model", whole["model"]) != whole["model"]:
         raise ConfigError("Treatment and control must train the same model.")
     added, said = _evaluation(context, base, instead, conditions)
     title = submit.trained(asked.preset, str(whole["model"]), str(whole["dataset"]))
-    own = {name: {**defaults(base), **base}[name] for name in instead}
+    own = {name: whole[name] for name in instead}
     seeds = {"seed": sweep.typed("seed", range(asked.seed, asked.seed + asked.pairs))}
     arms = {
         records.CONTROL: ({**base, **instead, **added}, instead),

@@ -3,6 +3,7 @@ which lists them."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
@@ -169,7 +170,8 @@ def _await_surface(
         on_progress(found.phase or "waiting", found.progress)
         alive = any(worker.alive for worker in heartbeats.inference_workers(context.engine))
         if not alive and (claimed := requests.claim(context.engine, requests.ANALYSES, found.id)):
-            loop.answer(context, claimed, analysis.compute, on_progress)
+            with contextlib.suppress(loop.Withdrawn):  # somebody took it back
+                loop.answer(context, claimed, analysis.compute, on_progress)
         else:
             time.sleep(POLL_SECONDS)
 

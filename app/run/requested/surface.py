@@ -13,18 +13,17 @@ from ganboard.db import requests
 from ganboard.db.models import Request, Run
 from ganboard.db.runs import queries
 from ganboard.gan.landscape.geometry import SurfaceRequest
-from ganboard.gan.settings.metadata import fields_by_group
 from ganboard.worker import formatting
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
 from ganboard.worker.figures import surface as figures
+from ganboard.worker.requests import surfaces
 
 TICK_SECONDS = 1.0
 PLANES = {"principal": "Principal", "random": "Random"}
 SIZES = {11: "Coarse", 21: "Usual", 31: "Fine"}
 CANDIDATES = 100  # newest runs, of which some may share the surface
 REFUSED = "surface_refused"
-SAME = ("dataset", *fields_by_group()["Model"])
 ABOUT = (
     "The loss in a plane in weight space through the end of this run, for fixed examples, noise"
     " and dropout; while one network varies, the other keeps its final weights. Principal: the"
@@ -37,16 +36,13 @@ ABOUT = (
 def show(context: Context, run: Run, dimensions: int) -> None:
     """Controls, then progress, a message, or the surface."""
     st.subheader("Loss surface", anchor=False)
-    if run.config.get("snapshots") == 0:
-        st.caption(
-            "This run kept no snapshots of its weights, so no surface can be computed. Train a"
-            " clone with snapshots=10."
-        )
+    if why := surfaces.missing(run):
+        st.caption(formatting.escape(why))
         return
     others = {
         one.id: one
         for one in queries.list_runs(context.engine, limit=CANDIDATES)
-        if one.id != run.id and _comparable(run, one)
+        if one.id != run.id and not surfaces.differing(run, one)
     }
     with st.container(horizontal=True, vertical_alignment="bottom"):
         plane = st.segmented_control(
@@ -81,10 +77,6 @@ def show(context: Context, run: Run, dimensions: int) -> None:
     st.fragment(_answer, run_every=TICK_SECONDS if waits else None)(
         context, run, chosen, asked, dimensions, waits
     )
-
-
-def _comparable(run: Run, other: Run) -> bool:
-    return all(run.config.get(name) == other.config.get(name) for name in SAME)
 
 
 def _newest(context: Context, run: Run, others: list[str], asked: SurfaceRequest) -> Request | None:
@@ -136,7 +128,8 @@ def _answer(
 
 def _ask(context: Context, run: Run, others: list[str], asked: SurfaceRequest) -> None:
     try:
-        requests.ask(context.engine, requests.SURFACE, [run.id, *others], asked.model_dump())
+        found = [queries.find_run(context.engine, other) for other in others]
+        surfaces.ask(context.engine, [run, *found], asked)
     except CLEAR_ERRORS as error:
         st.session_state[REFUSED] = str(error)
 

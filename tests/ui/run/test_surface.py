@@ -68,7 +68,7 @@ def test_a_run_without_snapshots_says_so_before_a_surface_is_requested(make_run:
             "a street", snapshots=0, model="pix2pix", dataset="vortex_street", geometry="64x64"
         )
     )
-    assert "This run kept no snapshots" in words(at)
+    assert "kept no snapshots of its weights, so no surface" in words(at)
     assert "Compute the surface" not in [one.label for one in at.button]
 
 

@@ -197,7 +197,7 @@ def ask_everything(engine: Engine) -> None:
     everything += [
         series.speeds(engine, ids),
         series.evaluated(engine, ids),
-        requests.drawable_runs(engine, limit=9),
+        queries.drawable_runs(engine, limit=9),
         studies.listed(engine),
     ]
     everything += [studies.runs(engine, study.id) for study, _ in studies.listed(engine)]

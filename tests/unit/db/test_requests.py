@@ -227,8 +227,8 @@ def test_runs_with_a_checkpoint_are_offered_the_newest_first(engine: Engine) -> 
         run = session.get(queries.Run, kept[1])
         assert run is not None
         run.archived_at = run.created_at
-    assert [run.id for run in requests.drawable_runs(engine, limit=9)] == [kept[2], kept[0]]
-    assert [run.id for run in requests.drawable_runs(engine, limit=1)] == [kept[2]]
+    assert [run.id for run in queries.drawable_runs(engine, limit=9)] == [kept[2], kept[0]]
+    assert [run.id for run in queries.drawable_runs(engine, limit=1)] == [kept[2]]
 
 
 # --- surfaces and predictions ---
@@ -279,6 +279,20 @@ def test_it_is_found_by_its_runs_and_options_and_goes_with_the_first(
     assert requests.find(engine, asked) is not None
     commands.delete_run(engine, run_id=run)
     assert requests.find(engine, asked) is None
+
+
+def test_what_is_not_answered_can_be_taken_back(engine: Engine, run: str) -> None:
+    asked = requests.ask(engine, SURFACE, [run], OPTIONS)
+    assert requests.withdraw(engine, asked)
+    assert requests.find(engine, asked) is None
+    assert not requests.withdraw(engine, asked)
+    computed = claimed(engine, ANALYSES, requests.ask(engine, SURFACE, [run], OPTIONS))
+    assert requests.withdraw(engine, computed.id)
+    assert not requests.answer(engine, computed, result=b"npz")
+    done = claimed(engine, ANALYSES, requests.ask(engine, SURFACE, [run], OPTIONS))
+    requests.answer(engine, done, result=b"npz")
+    assert not requests.withdraw(engine, done.id)
+    assert requests.find(engine, done.id) is not None
 
 
 def test_a_prediction_waits_for_no_run_to_end(engine: Engine) -> None:

@@ -28,7 +28,9 @@ def list_tokens(context: Reading, caller: Calling) -> list[answers.TokenRow]:
 
 @router.delete("/tokens/{token_id}", summary="Revoke a token of the caller's", status_code=204)
 def revoke(context: Writing, caller: Calling, token_id: str) -> None:
-    tokens.revoke(context.engine, token_id=token_id, who=caller.who, owner=caller.who)
+    own = caller.who
+    # `Audited` records the request, as it does every other
+    tokens.revoke(context.engine, token_id=token_id, who=own, owner=own, recorded=True)
 
 
 @router.get("/audit", summary="The audit log, newest first")

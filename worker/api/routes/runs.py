@@ -9,17 +9,14 @@ from fastapi import APIRouter, Query
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator
 
 from ganboard.db.models import STATUSES
-from ganboard.db.paging import cursor
 from ganboard.db.paging import runs as pages
 from ganboard.db.placement import backlog
 from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import trash
 from ganboard.gan.config import parse_assignments, parse_value
-from ganboard.worker.api import answers, bodies, views
+from ganboard.worker.api import answers, bodies, paging, views
 from ganboard.worker.api.callers import Reading, Writing
 
-MAX_LISTED = 200
-USUALLY_LISTED = 50
 Status = Literal[STATUSES]  # type: ignore[valid-type]  # a tuple, as Literal takes it
 
 
@@ -50,8 +47,8 @@ def list_runs(
     created_from: Moment | None = None,
     created_before: Moment | None = None,
     archived: bool = False,
-    limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = USUALLY_LISTED,
-    after: Annotated[str | None, Query(description="`next` of the page before.")] = None,
+    limit: paging.Limit = paging.USUALLY_LISTED,
+    after: paging.After = None,
 ) -> answers.Page[answers.RunSummary]:
     """A page of the runs that pass all filters. The database filters; runs that are added or
     deleted meanwhile move no others between pages."""
@@ -69,12 +66,9 @@ def list_runs(
         created_before=created_before,
         archived=archived,
     )
-    position = None if after is None else cursor.decode(after)
+    position = paging.position(after)
     found = pages.page(context.engine, filters, limit=limit, after=position)
-    return answers.Page(
-        items=views.summaries(context, found.runs),
-        next=None if found.after is None else cursor.encode(found.after),
-    )
+    return paging.answer(found, views.summaries(context, found.rows))
 
 
 @router.get("/runs/{run}", summary="Show a run with its epochs and evaluations")

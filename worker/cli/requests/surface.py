@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING, Annotated
 
@@ -54,7 +55,9 @@ def surface(
     asked = requests.ask(context.engine, requests.SURFACE, ids, request.model_dump())
     found = _answered(context, asked, quiet=as_json)
     if found is None:
-        raise UnknownRun("The surface no longer exists because its run was deleted.")
+        raise UnknownRun(
+            "The surface no longer exists: its run was deleted, or somebody took it back."
+        )
     if found.error:
         raise geometry.LandscapeError(found.error)
     assert found.result is not None
@@ -80,7 +83,7 @@ def surface(
 
 def _answered(context: Context, asked: str, *, quiet: bool) -> Request | None:
     """The request once it is answered: here, or by an analysis worker that was quicker. None when
-    its run was deleted meanwhile."""
+    its run was deleted meanwhile, or the request taken back."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     from ganboard.db import requests
@@ -96,7 +99,8 @@ def _answered(context: Context, asked: str, *, quiet: bool) -> Request | None:
 
         claimed = requests.claim(context.engine, requests.ANALYSES, asked)
         if claimed is not None:
-            loop.answer(context, claimed, analysis.compute, on_progress)
+            with contextlib.suppress(loop.Withdrawn):  # looked for below
+                loop.answer(context, claimed, analysis.compute, on_progress)
         while (found := requests.find(context.engine, asked)) and found.answered_at is None:
             on_progress(found.phase or "waiting", found.progress)
             time.sleep(POLL_SECONDS)

@@ -22,7 +22,7 @@ def walked(engine: Engine, limit: int, filters: Filters = Filters()) -> list[str
     found, after = [], None
     while True:
         shown = page(engine, filters, limit=limit, after=after)
-        found += [run.id for run in shown.runs]
+        found += [run.id for run in shown.rows]
         if shown.after is None:
             return found
         after = cursor.decode(cursor.encode(shown.after))
@@ -54,7 +54,7 @@ def test_runs_that_come_or_go_move_no_others(engine: Engine) -> None:
     trash.move(engine, run_id=first[3])
     stored(engine, created_at=moment + timedelta(days=1))
     rest = page(engine, Filters(), limit=10, after=shown.after)
-    assert [run.id for run in rest.runs] == [first[2], first[4], first[5]]
+    assert [run.id for run in rest.rows] == [first[2], first[4], first[5]]
     assert rest.after is None
 
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, update
 from sqlmodel import col
 
-from ganboard.db import clock, models, requests, stats, studies
+from ganboard.db import clock, models, stats, studies
 from ganboard.db.engine import writing
 from ganboard.db.errors import NotAllowed, UnknownRun
 from ganboard.db.fence import in_trash
@@ -78,7 +78,7 @@ def shown(engine: Engine) -> dict[str, Any]:
         "waiting": backlog.waiting_runs(engine),
         "awaited": holders.newest_of_waiting(engine),
         "tags": run_annotations.all_tags(engine),
-        "drawable": requests.drawable_runs(engine, limit=9),
+        "drawable": queries.drawable_runs(engine, limit=9),
         "largest": stats.largest_runs(engine, limit=9),
         "totals": stats.take(engine).runs,
         "studies": [states for _, states in studies.listed(engine)],

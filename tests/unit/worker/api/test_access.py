@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, func
 from sqlmodel import col, select
 from starlette.testclient import TestClient
 
@@ -128,6 +128,19 @@ def test_changes_are_in_the_audit_log(
     more = writer.get("/audit", params={"before": shown["next"]}).json()
     assert (more["items"][0]["action"], more["next"]) == (f"PATCH /runs/{run.id}", None)
     assert "secret thought" not in str(shown) + str(more)
+
+
+def test_a_revoked_token_is_recorded_once(context: Context, client: TestClient) -> None:
+    other, _ = tokens.create(context.engine, name="other", owner=OWNER)
+    with reading(context.engine) as session:
+        newest = session.scalar(select(func.max(AuditEntry.id)))
+    assert client.delete(f"/tokens/{other.id}").status_code == 204
+    (entry,) = client.get("/audit", params={"limit": 1}).json()["items"]
+    assert (entry["action"], entry["status"]) == (f"DELETE /tokens/{other.id}", 204)
+    assert entry["id"] == newest + 1
+    tokens.revoke(context.engine, token_id=entry["token_id"], who="an operator")
+    (entry,) = audit.listed(context.engine, limit=1)
+    assert (entry.who, entry.action) == ("an operator", "token 'test' revoked")
 
 
 def test_a_change_is_recorded_before_it_is_answered(

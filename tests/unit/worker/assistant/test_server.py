@@ -15,7 +15,12 @@ from ganboard.db.models import AuditEntry, Run
 from ganboard.db.runs import queries
 from ganboard.worker.assistant import api_client, server
 from ganboard.worker.context import Context
+from ganboard.worker.searches import driver
+from ganboard.worker.studies import study
 from tests.unit.worker.assistant.loop import in_a_loop
+from tests.unit.worker.claims import pairs
+from tests.unit.worker.searches.conftest import start, train
+from tests.unit.worker.studies.test_study import SMALL
 
 MakeRun = Callable[..., Run]
 CHANGES = {
@@ -94,6 +99,37 @@ def test_a_long_run_is_shown_in_part(call: Callable[..., Any], make_run: MakeRun
     assert len(curve["y"]) <= 110
     found = answer(call("list_runs", {"setting": ["model=dcgan"]}))
     assert [one["id"] for one in found["runs"]] == [run.id]
+
+
+def test_what_many_runs_answer_together(context: Context, call: Callable[..., Any]) -> None:
+    claim = pairs.stated(context)
+    pairs.play(context, claim, lambda treated, _: 1.0 if treated else 1.6, lambda *_: 5.0)
+    shown = answer(call("show_claim", {"claim": "latest"}))
+    assert (shown["status"], shown["conditions"][0]["status"]) == ("supported", "supported")
+    assert shown["caveats"]
+    assert [one["id"] for one in answer(call("list_claims", {}))["items"]] == [claim.id]
+
+    search = start(context, runs=22, parallel=22)
+    driver.advance(context)
+    trials = answer(call("show_search", {"search": search.id}))["trials"]
+    train(context.engine, trials[3]["run"])
+    train(context.engine, trials[5]["run"])
+    shown = answer(call("show_search", {"search": search.id}))
+    assert shown["trials_shown"] == "the best 20 of 22"
+    first, second, third = (trial["value"] for trial in shown["trials"][:3])
+    assert (shown["best"]["value"], third) == (first, None)
+    assert first < second
+    assert [one["id"] for one in answer(call("list_searches", {}))["items"]] == [search.id]
+
+    launched, _ = study.launch(context, SMALL)
+    shown = answer(call("show_study", {"study": "latest"}))
+    assert (shown["id"], shown["finished"]) == (launched.id, 0)
+    assert {one["verdict"] for one in shown["results"]} == {
+        "cannot be tested here",
+        "too little data",
+    }
+    assert [one["id"] for one in answer(call("list_studies", {}))["items"]] == [launched.id]
+    assert "There is no study 'nosuch'" in error(call("show_study", {"study": "nosuch"}))
 
 
 def test_images_are_images(call: Callable[..., Any], make_run: MakeRun) -> None:

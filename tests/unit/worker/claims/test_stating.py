@@ -62,6 +62,8 @@ def test_a_target_is_evaluated_after_every_epoch(context: Context) -> None:
         ({"against": []}, "A claim compares two configurations."),
         ({"against": ["precision=mixed_bfloat16"]}, "have the same settings"),
         ({"against": ["precision=float33"]}, "float33"),
+        ({"against": ["nosuch=1"]}, "'nosuch' is not a setting"),
+        ({"against": ["geometry=64x64"]}, "geometry has no meaning for model=dcgan."),
         ({"against": ["seed=3"]}, "Remove seed."),
         ({"against": ["quality_every=2"]}, "evaluated alike"),
         ({"settings": ["epochs=1", BFLOAT16]}, "The first epoch is cold"),
