@@ -24,6 +24,7 @@ from ganboard.worker.requests.network_files import KEPT, NetworkFile
 TICK_SECONDS = 1.0
 POLL_SECONDS = 4.0  # for checkpoints of a run that trains
 REFUSED = "network_refused"
+ASKED = "network_asked"
 WAITING = "Waiting for the analysis worker, which may be busy with another request."
 NETWORKS = {"generator": "Generator", "discriminator": "Discriminator"}
 WEIGHTS = {"average": "Average (ema)", "training": "Training"}
@@ -66,6 +67,8 @@ def refusal(run: Run, epochs: Sequence[int]) -> str | None:
 
 def _form(context: Context, run: Run) -> None:
     with errors.sentences():
+        if st.session_state.pop(ASKED, False):
+            st.rerun()  # the answers are another fragment
         epochs = sorted({one.epoch for one in queries.checkpoints(context.engine, run.id)})
         if why := refusal(run, epochs):
             st.info(formatting.sentence(why), icon=":material/file_export:")
@@ -119,6 +122,7 @@ def _form(context: Context, run: Run) -> None:
 
 def _ask(context: Context, run: Run) -> None:
     chosen = st.session_state  # as it is at the click, not as it was drawn
+    chosen[ASKED] = True
     network = chosen["network_name"]
     try:
         asked = NetworkFile(
