@@ -3,7 +3,6 @@ it."""
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 import textwrap
@@ -116,7 +115,7 @@ def compute(
         "step": made.step,
         "machine": machine.name(context.settings),
         "difference": written.difference,
-        "about": networks.described(written),
+        "about": networks.described(written).partition(": ")[2],
         "usage": textwrap.dedent(
             networks.usage(written, None if written.path.is_dir() else name)
         ).strip(),
@@ -124,11 +123,11 @@ def compute(
 
 
 def _phases(on_progress: OnProgress) -> Callable[[str], None]:
-    """What is written reports its phases in words alone."""
+    """For `networks.write`, whose sentences begin with one of SHARES."""
 
     def report(text: str) -> None:
-        first = re.split(r"\W", text, maxsplit=1)[0]
-        on_progress(text, SHARES.get(first, 0.0))
+        phase = text.partition(" ")[0]
+        on_progress(phase, SHARES[phase])
 
     return report
 

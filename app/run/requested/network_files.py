@@ -180,7 +180,7 @@ def _file(context: Context, run: Run, answered: Request) -> None:
                 "Download", f"/api/runs/{run.id}/networks/{answered.id}", icon=":material/download:"
             )
             with st.popover("How to load it", icon=":material/code:", key=f"usage_{answered.id}"):
-                st.code(facts["usage"], language="python")
+                st.code(facts["usage"], language="python", wrap_lines=True)
                 st.code(facts["about"], language=None, wrap_lines=True)
                 st.caption(
                     "Pictures have values in [-1, 1], channels last; latents are drawn from a"

@@ -63,7 +63,9 @@ def test_a_generator_is_downloaded_and_opened(
     [answered] = requests.of_runs(context.engine, requests.NETWORK_FILE, [run.id])
     with page.expect_download() as started:
         link.click()
-    assert started.value.suggested_filename == f"{run.id}-generator-epoch-{run.config['epochs']}.keras"
+    assert (
+        started.value.suggested_filename == f"{run.id}-generator-epoch-{run.config['epochs']}.keras"
+    )
     path = tmp_path / started.value.suggested_filename
     started.value.save_as(path)
     assert hashlib.sha256(path.read_bytes()).hexdigest() == answered.facts["digest"]

@@ -20,7 +20,7 @@ FACTS = {
     "digest": "ab" * 32,
     "machine": "box",
     "difference": 1.3e-6,
-    "about": "generator.keras: latent [batch, 8] float32 -> [batch, 28, 28, 1] float32",
+    "about": "latent [batch, 8] float32 -> [batch, 28, 28, 1] float32",
     "usage": "import keras",
 }
 
@@ -50,10 +50,10 @@ def test_a_file_is_asked_for_written_and_deleted(context: Context, make_run: Mak
     assert request.options == {
         "network": "generator", "format": "keras", "epoch": 3, "weights": None,
     }  # fmt: skip
-    requests.heartbeat(context.engine, request, "writing the generator as keras", 0.6)
+    requests.heartbeat(context.engine, request, "writing", 0.6)
     at = checked(at.run())
     progress = str(at.get("progress")[-1].proto)
-    assert "Generator as .keras: writing the generator as keras" in progress
+    assert "Generator as .keras: writing" in progress
     path = network_files.folder(context, run.id) / request.id
     path.parent.mkdir(parents=True)
     path.write_bytes(b"a network")
