@@ -36,8 +36,7 @@ def opened(context: Context, answered: Request) -> BufferedReader:
     except FileNotFoundError:
         _fetch(context, answered, directory / answered.id)
         file = open_inside(directory, answered.id)
-    expected = answered.facts["size"], answered.facts["digest"]
-    if files.measured(file) != expected:
+    if files.measured(file) != _expected(answered):
         file.close()
         raise NoNetworkFile(
             f"The file {answered.facts['file']} is damaged on this machine. Delete it, and write it"
@@ -61,7 +60,7 @@ def upload(context: Context, store: Store, answered: Request) -> bool:
     """Store a file of this machine's disk; False when it is not there. Raises StoreError."""
     path = folder(context, answered.run_id) / answered.id
     name = artifacts.network_name(answered.id)
-    size, digest = answered.facts["size"], answered.facts["digest"]
+    size, digest = _expected(answered)
     try:
         if files.measure(path) != (size, digest):
             raise StoreError(f"{path} is damaged, and was not stored.")
@@ -89,11 +88,21 @@ def _fetch(context: Context, answered: Request, path: Path) -> None:
             f"The file {answered.facts['file']} is on machine {answered.facts['machine']} and in no"
             " artifact store. Open the dashboard of that machine, or write it again."
         )
+    from filelock import FileLock
+
     draft = path.with_name(f".{path.name}.fetched.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        store.get(run_key(answered.run_id, name), draft)
-        draft.replace(path)
+        with FileLock(context.settings.state / "fetch-networks.lock"):
+            if path.exists():  # another download was faster
+                return
+            store.get(run_key(answered.run_id, name), draft)
+            if files.measure(draft) != _expected(answered):
+                raise StoreError(
+                    f"{answered.facts['file']} in the store {store.url} is damaged and was not"
+                    " used. Delete it, and write it again."
+                )
+            draft.replace(path)
     except OSError as error:
         raise StoreError(
             f"{answered.facts['file']} was not fetched into {path.parent}"
@@ -101,3 +110,7 @@ def _fetch(context: Context, answered: Request, path: Path) -> None:
         ) from error
     finally:
         files.remove(draft)
+
+
+def _expected(answered: Request) -> tuple[int, str]:
+    return answered.facts["size"], answered.facts["digest"]

@@ -100,5 +100,6 @@ def test_what_is_damaged_is_neither_stored_nor_handed_out(
     assert uploaded(here) == 1
     path.write_bytes(b"other")
     store_of(here).put(path, run_key(written.run_id, f"networks/{written.id}"))
-    with pytest.raises(NoNetworkFile, match="is damaged on this machine"):
+    with pytest.raises(StoreError, match=r"in the store .* is damaged and was not used"):
         network_files.opened(other, written)
+    assert list(network_files.folder(other, written.run_id).iterdir()) == []
