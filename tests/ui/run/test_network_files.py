@@ -37,7 +37,9 @@ def asked_for(context: Context, run: Run, **chosen: Any) -> dict[str, Any]:
     for name, value in chosen.items():
         at.segmented_control(key=f"network_{name}").set_value(value).run()
     checked(button(at, "Write the file").click().run())
-    return claimed(context).options
+    request = claimed(context)
+    requests.withdraw(context.engine, [request.id])  # else it is claimed again when it is abandoned
+    return request.options
 
 
 def test_a_file_is_asked_for_written_and_deleted(context: Context, make_run: MakeRun) -> None:
