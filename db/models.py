@@ -329,7 +329,7 @@ class Request(SQLModel, table=True):
     phase: str = ""
     progress: float = 0.0  # 0 to 1
     error: str | None = Field(default=None, sa_type=Text)
-    # a PNG; of a surface the arrays of `db.requests.unpack`
+    # a PNG; of a surface the arrays of `gan.landscape.geometry`
     result: bytes | None = Field(default=None, sa_type=LargeBinary)
     facts: dict[str, Any] = _mapping()  # of the answer
 

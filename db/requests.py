@@ -1,17 +1,14 @@
 """Requests to stored runs: a page or a command asks, a process claims the row and answers into it.
 The inference worker (worker/requests/inference_worker.py) generates images for the playground; the
-analysis worker (worker/requests/analysis.py) computes surfaces, predictions and evaluations, and
-registers versions of models."""
+analysis worker (worker/requests/analysis.py) computes surfaces, predictions and evaluations,
+registers versions of models, and writes networks as files."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from sqlalchemy import ColumnElement, CursorResult, Engine, delete, update
 from sqlmodel import Session, col, or_, select
 
@@ -25,6 +22,7 @@ PREDICTION = "prediction"
 EVALUATION = "evaluation"  # of the stored checkpoints; the results are in the table `quality`
 REGISTRATION = "registration"  # of a checkpoint as a version of a model, which has the request's id
 QUANTIZATION = "quantization"  # of a version of a model, likewise
+NETWORK_FILE = "network_file"  # of a checkpoint; the file lies among those of the run
 ABANDONED_SECONDS = 30.0  # without a heartbeat: the process that claimed it is dead
 MAX_TRIES = 2
 MAX_RUNS = 8  # on one surface
@@ -44,7 +42,7 @@ class Queue:
 _ANALYSES = (SURFACE, PREDICTION)
 _MODELS = (REGISTRATION, QUANTIZATION)
 IMAGES = Queue(
-    col(Request.kind).not_in((*_ANALYSES, *_MODELS, EVALUATION)),
+    col(Request.kind).not_in((*_ANALYSES, *_MODELS, EVALUATION, NETWORK_FILE)),
     "100 requests for images are already waiting. Try again shortly.",
     max_waiting=100,
     shared=False,
@@ -73,10 +71,18 @@ MODELS = Queue(
     shared=True,
     kept_seconds=None,
 )
+NETWORK_FILES = Queue(
+    col(Request.kind) == NETWORK_FILE,
+    "20 files of networks are already waiting. Try again when some are finished.",
+    max_waiting=20,
+    shared=True,
+    kept_seconds=None,
+)
 _QUEUES = {
     **dict.fromkeys(_ANALYSES, ANALYSES),
     **dict.fromkeys(_MODELS, MODELS),
     EVALUATION: EVALUATIONS,
+    NETWORK_FILE: NETWORK_FILES,
 }
 
 _UNANSWERED = col(Request.answered_at).is_(None)
@@ -186,6 +192,12 @@ def release(engine: Engine, request: Request) -> None:
     )
 
 
+def withdraw(engine: Engine, request_ids: Collection[str]) -> None:
+    """Delete requests with their answers; who computes one ends at its next report."""
+    with writing(engine) as session:
+        session.execute(delete(Request).where(col(Request.id).in_(request_ids)))
+
+
 def prune(engine: Engine, queue: Queue) -> None:
     """Delete the requests that are kept no longer."""
     assert queue.kept_seconds is not None
@@ -243,19 +255,6 @@ def withdraw(engine: Engine, request_id: str) -> bool:
         result = session.execute(unanswered)
         assert isinstance(result, CursorResult)
         return bool(result.rowcount)
-
-
-def pack(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """Arrays (as `gan.landscape.compute.compute` gives them) as the result of a surface."""
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **arrays)
-    return buffer.getvalue()
-
-
-def unpack(result: bytes) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of a surface's result."""
-    with np.load(io.BytesIO(result), allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
 
 
 def _question(request: Request) -> tuple[Any, ...]:

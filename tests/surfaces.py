@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ganboard.db import requests
+from ganboard.gan.landscape import geometry
 from ganboard.gan.landscape.geometry import SurfaceRequest
 from ganboard.worker.context import Context
 
@@ -42,6 +43,6 @@ def make_surface(context: Context, run_ids: list[str], **changes: Any) -> str:
     claimed = requests.claim(context.engine, requests.ANALYSES, surface_id)
     assert claimed is not None
     facts: dict[str, Any] = {"shares": {"g": 0.91, "d": 0.82}, "seconds": 12.5, "images": 256}
-    answer = {"result": requests.pack(arrays(len(run_ids))), "facts": facts} | changes
+    answer = {"result": geometry.pack(arrays(len(run_ids))), "facts": facts} | changes
     requests.answer(context.engine, claimed, **answer)
     return surface_id

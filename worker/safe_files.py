@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 MODE = 0o644
 
@@ -15,7 +15,7 @@ def no_link(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, MODE)
 
 
-def open_inside(directory: Path, name: str) -> BinaryIO:
+def open_inside(directory: Path, name: str) -> BufferedReader:
     """A plain file below `directory` for reading. Raises FileNotFoundError when there is none, or a
     link anywhere on the way from there."""
     root = directory.resolve()

@@ -28,7 +28,7 @@ from ganboard.app.run import (
 )
 from ganboard.app.run.log import tab as log_tab
 from ganboard.app.run.recorded import records
-from ganboard.app.run.requested import model, prediction, surface
+from ganboard.app.run.requested import model, network_files, prediction, surface
 from ganboard.app.runs import trash as trash_actions
 from ganboard.app.theme import style
 from ganboard.db.models import ENDED, Run
@@ -53,6 +53,12 @@ class View:
     controls: Callable[[Context, Run], Any] = lambda context, run: None
     below: Callable[[Context, Run, Any], None] = lambda context, run, options: None
     analysis: str | None = None  # that a model must declare for its runs to have the tab
+
+
+def show_model(context: Context, run: Run, _options: None) -> None:
+    """Versions of models, and networks as files."""
+    model.show(context, run)
+    network_files.show(context, run)
 
 
 def draw_losses(context: Context, run: Run, options: charts.LossOptions) -> None:
@@ -96,7 +102,7 @@ VIEWS = {
     "Log": View(log_tab.draw, log_tab.controls),
     "Events": View(lambda c, r, o: records.draw_events(c, r)),
     "Config": View(lambda c, r, o: records.draw_config(c, r)),
-    "Model": View(below=lambda c, r, o: model.show(c, r)),
+    "Model": View(below=show_model),
     "Notes": View(controls=notes.show),
 }
 

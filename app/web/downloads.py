@@ -1,5 +1,5 @@
-"""Files that are made for whoever asks: reports and profiler traces of runs, pictures and ZIP files
-of versions of models. Nothing here writes to the database."""
+"""Files that are made for whoever asks: reports, profiler traces and networks of runs, pictures and
+ZIP files of versions of models. Nothing here writes to the database."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from starlette.routing import Route
 
 from ganboard.app.web import responses
 from ganboard.app.web.api import FOREVER, MAX_THUMBNAIL, number, packed, reduced, responding, run_of
-from ganboard.db import versions
+from ganboard.db import requests, versions
 from ganboard.db.errors import UnknownVersion
 from ganboard.db.ids import is_id
 from ganboard.db.models import ModelVersion
+from ganboard.worker.artifacts import network_files
 from ganboard.worker.context import Context
 from ganboard.worker.registry import download
 from ganboard.worker.registry import versions as models
@@ -92,6 +93,25 @@ def profile_timeline(context: Context, request: Request) -> Response:
     )
 
 
+@responding
+def network_file(context: Context, request: Request) -> Response:
+    """A network of a run as a file that was requested before, its digest checked."""
+    run, asked = run_of(context, request), request.path_params["request"]
+    found = requests.find(context.engine, asked) if is_id(asked) else None
+    ours = found is not None and (found.kind, found.run_id) == (requests.NETWORK_FILE, run.id)
+    if found is None or not ours or "file" not in found.facts:
+        return responses.error(404, f"Run {run.id} has no file of a network {asked[:40]!r}.")
+    try:
+        file = network_files.opened(context, found)
+    except network_files.NoNetworkFile as absent:
+        return responses.error(404, str(absent))
+    headers = responses.named(found.facts["file"])
+    headers["Content-Length"] = str(found.facts["size"])
+    return StreamingResponse(
+        responses.pieces(file), media_type="application/octet-stream", headers=headers
+    )
+
+
 def _version(context: Context, request: Request) -> ModelVersion:
     asked = request.path_params["version"]
     found = versions.get(context.engine, asked) if is_id(asked) else None
@@ -105,6 +125,7 @@ def _version(context: Context, request: Request) -> ModelVersion:
 ROUTES = [
     Route("/api/runs/{run}/profile.zip", profile_zip),
     Route("/api/runs/{run}/trace.json.gz", profile_timeline),
+    Route("/api/runs/{run}/networks/{request}", network_file),
     Route("/api/runs/{run}/report.html", report_html),
     Route("/api/runs/{run}/report.pdf", report_pdf),
     Route("/api/models/{version}.png", version_picture),

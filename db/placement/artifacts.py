@@ -10,13 +10,15 @@ from sqlmodel import col, exists, select
 
 from ganboard.db.clock import now
 from ganboard.db.engine import TRASH_TOO, reading, writing
-from ganboard.db.models import WAITING, Artifact, Checkpoint, ModelVersion, Run
+from ganboard.db.models import WAITING, Artifact, Checkpoint, ModelVersion, Request, Run
+from ganboard.db.requests import NETWORK_FILE
 
 CHECKPOINTS = "checkpoints/"
 MODELS = "models/"
 LOGS = "logs/"
 DATA = "data/"
 NO_RUN = ""  # what belongs to none: caches of decoded pictures
+NETWORKS = "networks/"
 _LOG = re.compile(rf"{LOGS}([\w.-]{{1,200}})\.log", re.ASCII)
 _IS_VERSION = col(Artifact.name).startswith(MODELS)
 
@@ -35,6 +37,11 @@ def version_name(version_id: str) -> str:
 def cache_name(name: str) -> str:
     """What a cache of decoded pictures is called in the store."""
     return f"{DATA}{name}"
+
+
+def network_name(request_id: str) -> str:
+    """What the answer to a request for a network as a file is called in the store."""
+    return f"{NETWORKS}{request_id}"
 
 
 def log_name(machine: str) -> str:
@@ -137,6 +144,26 @@ def of_removed_versions(engine: Engine) -> list[Artifact]:
     )
     with reading(engine) as session:
         return list(session.exec(select(Artifact).where(_IS_VERSION, ~alive)))
+
+
+def missing_network_files(engine: Engine) -> list[Request]:
+    """The answered requests for networks whose files are not stored, on whichever disk they are."""
+    stored = exists().where(
+        col(Artifact.run_id) == Request.run_id, col(Artifact.name) == literal(NETWORKS) + Request.id
+    )
+    answered = col(Request.answered_at).is_not(None) & col(Request.error).is_(None)
+    with reading(engine) as session:
+        return list(
+            session.exec(select(Request).where(Request.kind == NETWORK_FILE, answered, ~stored))
+        )
+
+
+def of_removed_network_files(engine: Engine) -> list[Artifact]:
+    """What is stored for requests that exist no longer."""
+    alive = exists().where(col(Artifact.name) == literal(NETWORKS) + Request.id)
+    ours = col(Artifact.name).startswith(NETWORKS)
+    with reading(engine) as session:
+        return list(session.exec(select(Artifact).where(ours, ~alive)))
 
 
 def stored_versions(engine: Engine) -> set[str]:

@@ -65,16 +65,18 @@ def write(
     *,
     formats: Sequence[str],
     names: Sequence[str] = NAMES,
+    average: bool = True,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[Written]:
     """Write networks as they were after `step` into `folder`, in some of FORMATS; ONNX needs the
-    packages of the extra `onnx`. Raises NotExported, CheckpointError and OSError."""
+    packages of the extra `onnx`. A generator with `ema` has its average weights, without `average`
+    those that were trained. Raises NotExported, CheckpointError and OSError."""
     pair = dict(zip(NAMES, recipe.make(alone(config)).networks(), strict=True))
     written = []
     for name in names:
         progress(f"reading the {name}")
         network = pair[name]
-        load(network, config, checkpoints, step, name=name)
+        load(network, config, checkpoints, step, name=name, average=average)
         plain = in_keras_layers(network, name)
         difference = _difference(network, plain)
         for one in formats:

@@ -25,11 +25,17 @@ def restore(config: RunConfig, directory: Path, step: int) -> keras.Model:
 
 
 def load(
-    network: keras.Model, config: RunConfig, directory: Path, step: int, *, name: str = "generator"
+    network: keras.Model,
+    config: RunConfig,
+    directory: Path,
+    step: int,
+    *,
+    name: str = "generator",
+    average: bool = True,
 ) -> None:
-    """Give an untrained generator the weights of `restore`, or a discriminator those that it had.
-    Raises CheckpointError."""
-    part = "average/" if config.ema and name == "generator" else f"{name}/"
+    """Give an untrained generator the weights of `restore`, or without `average` those that were
+    trained; a discriminator those that it had. Raises CheckpointError."""
+    part = "average/" if config.ema and average and name == "generator" else f"{name}/"
     arrays = reader.part(directory, step, part)
     try:
         assign(network, {path.removeprefix(part): array for path, array in arrays.items()})

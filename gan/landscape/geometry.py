@@ -8,6 +8,7 @@ section 4).
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -211,3 +212,16 @@ def _inner(a: Weights, b: Weights) -> float:
 
 def _square(a: Weights) -> float:
     return _inner(a, a)
+
+
+def pack(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+    """Arrays (as `gan.landscape.compute.compute` gives them) as the result of a request."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
+
+
+def unpack(result: bytes) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of `pack`."""
+    with np.load(io.BytesIO(result), allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}

@@ -93,6 +93,17 @@ class Register(Asked):
     epoch: int | None = Field(None, ge=0, description="By default the newest checkpoint's.")
 
 
+class WriteNetwork(Asked):
+    """A network of a checkpoint as a file."""
+
+    network: Literal["generator", "discriminator"]
+    format: Literal["keras", "saved_model", "onnx"] = "keras"
+    epoch: int | None = Field(None, ge=0, description="By default the newest checkpoint's.")
+    weights: Literal["average", "training"] | None = Field(
+        None, description="Of a generator; by default the average (ema) where there is one."
+    )
+
+
 class Quantize(Asked):
     """A version with weights in fewer bits."""
 

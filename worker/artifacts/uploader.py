@@ -23,7 +23,13 @@ from ganboard.gan import files
 from ganboard.gan.checkpoint.reader import CheckpointError
 from ganboard.gan.generation.package import VersionError
 from ganboard.worker import logs
-from ganboard.worker.artifacts import model_versions, picture_caches, run_logs, transfers
+from ganboard.worker.artifacts import (
+    model_versions,
+    network_files,
+    picture_caches,
+    run_logs,
+    transfers,
+)
 from ganboard.worker.artifacts.store import Store, StoreAway, StoreError, configured, open_store
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context, open_context
@@ -40,7 +46,7 @@ CHECK = "--check"
 CHECK_SECONDS = 60.0
 UNUSABLE, AWAY = 3, 4  # exit codes
 
-Place = tuple[str, int, int]  # run, step, attempt; id of a version or name of a cache, and zeros
+Place = tuple[str, int, int]  # run, step, attempt; else what names it, and zeros
 
 
 class Uploader:
@@ -96,9 +102,9 @@ def lock(context: Context) -> Path:
 
 
 def upload_round(context: Context, store: Store, refused: dict[Place, float]) -> int:
-    """Store what is not; returns how many checkpoints, versions and caches. One that is `refused`,
-    since it is damaged on this disk or its place in the store is taken, is logged, and tried again
-    at that time (of the monotonic clock). Raises StoreAway."""
+    """Store what is not; returns how many checkpoints, versions, files of networks and picture
+    caches. One that is `refused`, since it is damaged on this disk or its place in the store is
+    taken, is logged, and tried again at that time (of the monotonic clock). Raises StoreAway."""
     done = 0
     for listed in artifacts.missing(context.engine, machine.name(context.settings)):
         place = (listed.run_id, listed.step, listed.attempt)
@@ -109,12 +115,17 @@ def upload_round(context: Context, store: Store, refused: dict[Place, float]) ->
         what = f"version {version.version} of {version.name}"
         store_it = partial(model_versions.upload, context, store, version)
         done += _tried(refused, (version.id, 0, 0), what, version.size, store_it)
+    for answered in artifacts.missing_network_files(context.engine):
+        what = f"the network file {answered.id} of run {answered.run_id}"
+        store_it = partial(network_files.upload, context, store, answered)
+        done += _tried(refused, (answered.id, 0, 0), what, answered.facts["size"], store_it)
     for one in picture_caches.missing(context):
         what = f"the picture cache {one.path.name}"
         store_it = partial(picture_caches.upload, context, store, one)
         done += _tried(refused, (one.path.name, 0, 0), what, one.size, store_it)
     picture_caches.remove_unused(context, store)
     transfers.remove_orphans(context, store)
+    network_files.remove_orphans(context, store)
     model_versions.remove_orphans(context, store)
     return done
 

@@ -1,6 +1,6 @@
 """`python -m ganboard.worker.requests.analysis`, the analysis worker: computes the requested loss
-surfaces, predictions, evaluations and versions of models, one after another, and ends when none
-waits.
+surfaces, predictions, evaluations, versions of models and files of networks, one after another, and
+ends when none waits.
 
 The inference worker starts it (`AnalysisWorker.ensure`), so that TensorFlow's memory goes when it
 ends and images are generated meanwhile.
@@ -27,12 +27,13 @@ from ganboard.worker import logs
 from ganboard.worker.artifacts import transfers
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.process.parent_death import die_with_named_parent, environment_for_child
-from ganboard.worker.requests import evaluation, loop, versions
+from ganboard.worker.requests import evaluation, loop, network_files, versions
 from ganboard.worker.requests.loop import OnProgress
 
 NICE = 10  # trainings go first
 QUEUES = (
     requests.MODELS,
+    requests.NETWORK_FILES,
     requests.ANALYSES,
     requests.EVALUATIONS,
 )  # in the order in which they are looked at
@@ -41,10 +42,12 @@ QUEUES = (
 def compute(
     context: Context, request: Request, on_progress: OnProgress
 ) -> tuple[bytes, dict[str, Any]]:
-    """The result and the facts of a surface, a prediction, an evaluation or a version of a model.
-    Raises errors in one sentence, and Withdrawn."""
+    """The result and the facts of a surface, a prediction, an evaluation, a version of a model or a
+    network as a file. Raises errors in one sentence, and Withdrawn."""
     if request.kind in (requests.REGISTRATION, requests.QUANTIZATION):
         return versions.compute(context, request, on_progress)
+    if request.kind == requests.NETWORK_FILE:
+        return network_files.compute(context, request, on_progress)
     if request.kind == requests.SURFACE:
         return _compute_surface(context, request, on_progress)
     if request.kind == requests.EVALUATION:
@@ -80,7 +83,7 @@ def _compute_surface(
         (configs.parse(found[run_id].config), context.settings.run_dir(run_id)) for run_id in ids
     ]
     arrays, facts = landscape.compute(runs, asked, context.settings.data, on_progress)
-    return requests.pack(arrays), facts
+    return geometry.pack(arrays), facts
 
 
 def _compute_here(

@@ -12,6 +12,7 @@ from ganboard.app.widgets.live_plotly import live_plotly
 from ganboard.db import requests
 from ganboard.db.models import Request, Run
 from ganboard.db.runs import queries
+from ganboard.gan.landscape import geometry
 from ganboard.gan.landscape.geometry import SurfaceRequest
 from ganboard.worker import formatting
 from ganboard.worker.clear_errors import CLEAR_ERRORS
@@ -171,4 +172,4 @@ def _metrics(context: Context, found: Request, dimensions: int) -> None:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _arrays(surface_id: str, _found: Request) -> dict[str, Any]:
     assert _found.result is not None
-    return requests.unpack(_found.result)
+    return geometry.unpack(_found.result)

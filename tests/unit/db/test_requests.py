@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import numpy as np
 import pytest
 from sqlalchemy import Engine, update
 from sqlmodel import col
@@ -232,13 +231,6 @@ def test_runs_with_a_checkpoint_are_offered_the_newest_first(engine: Engine) -> 
 
 
 # --- surfaces and predictions ---
-
-
-def test_arrays_come_back_from_a_result() -> None:
-    arrays = {"g.surface": np.array([[1.5, np.nan]], np.float32), "g.path": np.zeros((2, 6))}
-    back = requests.unpack(requests.pack(arrays))
-    assert back.keys() == arrays.keys()
-    assert all(np.array_equal(back[name], arrays[name], equal_nan=True) for name in arrays)
 
 
 def test_the_same_surface_waits_once(engine: Engine, run: str) -> None:

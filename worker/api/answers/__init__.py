@@ -202,7 +202,8 @@ class Ranking(Answered):
 
 
 class Answer(Answered):
-    """A request to an analysis worker: an evaluation, a registration, a quantization."""
+    """A request to an analysis worker: an evaluation, a registration, a quantization, a network
+    as a file."""
 
     id: str
     kind: str

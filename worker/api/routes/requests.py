@@ -1,4 +1,5 @@
-"""What an analysis worker computes on request: evaluations, versions of models."""
+"""What an analysis worker computes on request: evaluations, versions of models, networks as
+files."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ from ganboard.db import requests, versions
 from ganboard.worker.api import answers, bodies, views
 from ganboard.worker.api.callers import Reading, Refused, Writing
 from ganboard.worker.context import Context
+from ganboard.worker.requests import network_files
+from ganboard.worker.requests.network_files import NetworkFile
 from ganboard.worker.requests.versions import Quantization, Registration
 
 ACCEPTED = 202
@@ -38,6 +41,13 @@ def register(context: Writing, run: str, asked: bodies.Register) -> answers.Answ
     found = views.find(context, run)
     options = Registration(name=versions.check_name(asked.name), epoch=asked.epoch).model_dump()
     return _asked(context, requests.ask(context.engine, requests.REGISTRATION, [found.id], options))
+
+
+@router.post("/runs/{run}/networks", summary="Write a network as a file", status_code=ACCEPTED)
+def write_network(context: Writing, run: str, asked: bodies.WriteNetwork) -> answers.Answer:
+    """Once it is done, `/api/runs/RUN/networks/ID` with the id of the request has the file."""
+    options = NetworkFile(**asked.model_dump())
+    return _asked(context, network_files.ask(context, views.find(context, run), options))
 
 
 @router.post(

@@ -28,6 +28,12 @@ def networks(
     epoch: Annotated[
         int | None, typer.Option(help="Of a stored checkpoint; the newest by default.")
     ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            help="Of the generator: average (of runs with ema, the default of these) or training."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the trained networks of a run as files that Keras, TensorFlow or ONNX Runtime load
@@ -42,10 +48,6 @@ def networks(
     from ganboard.worker.interchange import networks as writer
     from ganboard.worker.logs import quiet_libraries
 
-    chosen = network or list(NAMES)
-    for one in chosen:
-        if one not in NAMES:
-            raise typer.BadParameter(f"{one} is none of {', '.join(NAMES)}.")
     context, found = find(run_id)
     quiet_libraries()
     made = writer.write(
@@ -53,8 +55,9 @@ def networks(
         found,
         directory,
         formats=list(dict.fromkeys(form or ["keras"])),
-        names=[one for one in NAMES if one in chosen],
+        names=list(dict.fromkeys(network or NAMES)),
         epoch=epoch,
+        weights=weights,
         progress=lambda text: None if as_json else typer.echo(f"{text} ...", err=True),
     )
     if as_json:

@@ -62,7 +62,7 @@ def surface(
         raise geometry.LandscapeError(found.error)
     assert found.result is not None
     if as_json:
-        arrays = {name: array.tolist() for name, array in requests.unpack(found.result).items()}
+        arrays = {name: array.tolist() for name, array in geometry.unpack(found.result).items()}
         return output.print_json(
             {
                 "id": found.id,

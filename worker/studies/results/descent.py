@@ -7,6 +7,7 @@ from functools import partial
 import pandas as pd
 
 from ganboard.db import requests
+from ganboard.gan.landscape import geometry
 from ganboard.gan.landscape.geometry import SurfaceRequest
 from ganboard.worker.figures import surface as figures
 from ganboard.worker.studies.results.study_data import (
@@ -50,7 +51,7 @@ def fig11(data: StudyData) -> StudyResult:
         )
         how_to = f"ganboard surface {' '.join(ids)} computes it."
         return result(UNTESTED, f"The loss surface is not available yet: {reason or how_to}")
-    arrays = requests.unpack(found.result)
+    arrays = geometry.unpack(found.result)
     names = [f"{family.what} {value}" for value in family.cells][: len(runs)]
     tables = []
     for net in ("g", "d"):

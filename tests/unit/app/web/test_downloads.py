@@ -8,7 +8,10 @@ from collections.abc import Callable
 import pytest
 from PIL import Image
 
+from ganboard.db import requests
 from ganboard.db.models import Run
+from ganboard.gan import files
+from ganboard.worker.artifacts import network_files
 from ganboard.worker.context import Context
 from ganboard.worker.registry import versions as models
 from tests.traces import put_trace
@@ -69,3 +72,31 @@ def test_profiler_traces_are_downloaded(context: Context, make_run: Callable[...
     answer = get(f"/api/runs/{run.id}/trace.json.gz")
     assert answer.body == b"timeline"
     assert answer.headers["content-type"] == "application/gzip"
+
+
+def test_a_network_is_downloaded_as_it_was_written(
+    context: Context, make_run: Callable[..., Run]
+) -> None:
+    run, other = make_run(), make_run()
+    asked = requests.ask(context.engine, requests.NETWORK_FILE, [run.id], {"format": "keras"})
+    address = f"/api/runs/{run.id}/networks/{asked}"
+    assert "has no file of a network" in refused(address, 404)
+    request = requests.claim(context.engine, requests.NETWORK_FILES, asked)
+    assert request is not None
+    path = network_files.folder(context, run.id) / asked
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"a network" * 20_000)
+    size, digest = files.measure(path)
+    facts = {"file": "generator.keras", "size": size, "digest": digest, "machine": "box"}
+    requests.answer(context.engine, request, result=b"", facts=facts)
+    answer = get(address)
+    assert (answer.status, answer.body, answer.parts > 1) == (200, path.read_bytes(), True)
+    assert answer.headers["content-length"] == str(size)
+    assert answer.headers["content-disposition"] == 'attachment; filename="generator.keras"'
+    for wrong in (other.id, "etc"):
+        refused(f"/api/runs/{wrong}/networks/{asked}", 404)
+    refused(f"/api/runs/{run.id}/networks/..%2F..%2Fkey", 404)
+    path.write_bytes(b"other")
+    assert "is damaged on this machine" in refused(address, 404)
+    path.unlink()
+    assert "is on machine box and in no artifact store" in refused(address, 404)

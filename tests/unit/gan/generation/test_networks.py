@@ -138,3 +138,20 @@ def test_onnx_runtime_answers_alike(tmp_path: Path, name: str) -> None:
         (answer, *_) = session.run(None, dict(zip(ports, given, strict=True)))
         expected = networks._called(network, given)
         assert np.abs(answer - expected).max() <= 1e-5 * max(1, np.abs(expected).max())
+
+
+@ONNX
+def test_what_a_format_cannot_hold_is_said_in_one_sentence(tmp_path: Path) -> None:
+    import keras
+
+    class Foreign(keras.layers.Layer):  # type: ignore[misc]
+        def call(self, inputs: Any) -> Any:
+            out = tf.numpy_function(np.sin, [inputs], tf.float32)
+            return tf.ensure_shape(out, inputs.shape)
+
+    inputs = keras.Input((3,))
+    network = keras.Model(inputs, Foreign()(inputs), name="generator")
+    path = tmp_path / "generator.onnx"
+    with pytest.raises(networks.NotExported, match=r"^The generator cannot be written as onnx: "):
+        networks._save(network, path, "onnx")
+    assert not path.exists()

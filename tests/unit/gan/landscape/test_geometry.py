@@ -164,3 +164,10 @@ def test_too_short_a_path_spans_no_plane(generator: np.random.Generator) -> None
 def test_a_request_that_cannot_be_is_refused(options: dict[str, object], sentence: str) -> None:
     with pytest.raises(LandscapeError, match=sentence):
         geometry.parse(options)
+
+
+def test_arrays_come_back_from_a_result() -> None:
+    arrays = {"g.surface": np.array([[1.5, np.nan]], np.float32), "g.path": np.zeros((2, 6))}
+    back = geometry.unpack(geometry.pack(arrays))
+    assert back.keys() == arrays.keys()
+    assert all(np.array_equal(back[name], arrays[name], equal_nan=True) for name in arrays)

@@ -114,6 +114,14 @@ def test_requests_are_answered_by_a_worker(
     assert (stored.kind, stored.options) == ("registration", {"name": "digits", "epoch": 3})
     bad = client.post(f"/runs/{run.id}/versions", json={"name": "no such: name"})
     assert "name" in refused(bad, 400)
+    network = client.post(f"/runs/{run.id}/networks", json={"network": "generator", "epoch": 3})
+    stored = requests.find(context.engine, network.json()["id"])
+    assert stored is not None
+    assert stored.options == {
+        "network": "generator", "format": "keras", "epoch": 3, "weights": None,
+    }  # fmt: skip
+    gone = client.post(f"/runs/{run.id}/networks", json={"network": "generator", "epoch": 9})
+    assert "has no checkpoint of epoch 9" in refused(gone, 400)
 
 
 def test_settings_to_launch_with(client: TestClient) -> None:

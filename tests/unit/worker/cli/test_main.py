@@ -42,7 +42,7 @@ COMMAND_LINE = {
     "undelete": ["RUN...", "--json"],
     "export": ["RUN", "DIR", "--json"],
     "tensorboard": ["RUN", "DIR", "--json"],
-    "networks": ["RUN", "DIR", "--format", "--network", "--epoch", "--json"],
+    "networks": ["RUN", "DIR", "--format", "--network", "--epoch", "--weights", "--json"],
     "tag": ["RUN", "[+TAG|-TAG]...", "--json"],
     "note": ["RUN", "TEXT", "--json"],
     "archive": ["RUN...", "--json"],

@@ -58,6 +58,13 @@ def test_what_cannot_be_written_is_refused(
     assert "has no checkpoint of epoch 9: choose from 3" in refused(
         *("networks", run.id, new, "--epoch", "9")
     )
+    assert "keeps no moving average" in refused(*("networks", run.id, new, "--weights", "average"))
+    assert "are no weights: choose from average" in refused(
+        *("networks", run.id, new, "--weights", "best")
+    )
+    assert "is no network: choose from generator" in refused(
+        *("networks", run.id, new, "--network", "critic")
+    )
     assert "is not empty" in refused("networks", run.id, str(full))
     assert "A script trained run" in refused("networks", script_run(context).id, new)
     assert "checkpoint" in refused("networks", make_run("x", status="queued").id, new)

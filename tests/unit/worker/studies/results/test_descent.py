@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ganboard.db import requests
+from ganboard.gan.landscape import geometry
 from ganboard.worker.context import Context
 from ganboard.worker.studies import results
 from ganboard.worker.studies.results.study_data import REPRODUCED, TOO_LITTLE
@@ -19,7 +19,7 @@ def test_fig11_lays_the_paths_over_one_surface(context: Context, make_run: MakeR
     assert f"ganboard surface {ids[0]} {ids[1]} computes it." in found.finding
     make_surface(context, ids, result=None, facts={}, error="Run 2 of 2 kept no snapshots.")
     assert "Run 2 of 2 kept no snapshots." in made(context, "fig11").finding
-    make_surface(context, ids, result=requests.pack(arrays(2, radii=radii)))
+    make_surface(context, ids, result=geometry.pack(arrays(2, radii=radii)))
     found = made(context, "fig11")
     assert (found.verdict, found.missing) == (TOO_LITTLE, "needs 3 seeds, has 1")
     assert results.MAKERS["fig11"](data(context)).verdict == REPRODUCED
