@@ -192,7 +192,7 @@ def release(engine: Engine, request: Request) -> None:
     )
 
 
-def withdraw(engine: Engine, request_ids: Collection[str]) -> None:
+def forget(engine: Engine, request_ids: Collection[str]) -> None:
     """Delete requests with their answers; who computes one ends at its next report."""
     with writing(engine) as session:
         session.execute(delete(Request).where(col(Request.id).in_(request_ids)))

@@ -48,7 +48,7 @@ def opened(context: Context, answered: Request) -> BufferedReader:
 def remove(context: Context, run_id: str, request_ids: Collection[str]) -> None:
     """Delete requests of a run with their files, and whatever else lies beside these without a
     request. The store and other machines follow."""
-    requests.withdraw(context.engine, request_ids)
+    requests.forget(context.engine, request_ids)
     kept = {one.id for one in requests.of_runs(context.engine, requests.NETWORK_FILE, [run_id])}
     directory = folder(context, run_id)
     for path in directory.iterdir() if directory.is_dir() else ():

@@ -11,7 +11,7 @@ from ganboard.db import requests
 from ganboard.db.errors import NotAllowed
 from ganboard.db.models import Request, Run
 from ganboard.gan.checkpoint.snapshots import NETS
-from ganboard.gan.landscape.geometry import COLUMNS, LandscapeError, SurfaceRequest
+from ganboard.gan.landscape.geometry import COLUMNS, LandscapeError, SurfaceRequest, unpack
 from ganboard.gan.settings.metadata import fields_by_group
 
 SAME = ("dataset", *fields_by_group()["Model"])  # of all runs on one surface
@@ -62,7 +62,7 @@ def values(found: Request) -> dict[str, dict[str, Any]]:
     if found.result is None:
         why = found.error or "It waits, or is being computed: try again later."
         raise NotAllowed(f"Surface {found.id} has no values. {why}")
-    arrays = requests.unpack(found.result)
+    arrays = unpack(found.result)
     ids = [found.run_id, *found.others]
     return {
         net: {

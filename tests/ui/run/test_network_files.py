@@ -38,7 +38,7 @@ def asked_for(context: Context, run: Run, **chosen: Any) -> dict[str, Any]:
         at.segmented_control(key=f"network_{name}").set_value(value).run()
     checked(button(at, "Write the file").click().run())
     request = claimed(context)
-    requests.withdraw(context.engine, [request.id])  # else it is claimed again when it is abandoned
+    requests.forget(context.engine, [request.id])  # else it is claimed again when it is abandoned
     return request.options
 
 

@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 
 from ganboard.db import requests
 from ganboard.db.models import Run
+from ganboard.gan.landscape.geometry import pack
 from ganboard.worker.context import Context
 from tests.surfaces import arrays, make_surface
 from tests.unit.worker.api.test_runs import refused
@@ -37,7 +38,7 @@ def test_a_surface_is_asked_for_and_computed(
     requests.heartbeat(context.engine, claimed, "surface", 0.25)
     shown = client.get(address).json()
     assert (shown["state"], shown["phase"], shown["progress"]) == ("computing", "surface", 0.25)
-    result = requests.pack(arrays(2))
+    result = pack(arrays(2))
     requests.answer(context.engine, claimed, result=result, facts={"shares": {"g": 0.9, "d": 0.8}})
     assert client.get(address).json()["facts"] == {"shares": {"g": 0.9, "d": 0.8}}
     values = client.get(f"{address}/values").json()

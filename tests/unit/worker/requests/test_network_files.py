@@ -229,7 +229,7 @@ def test_a_cancelled_request_leaves_no_file(context: Context) -> None:
     def cancel(phase: str, _: float) -> None:
         phases.append(phase)
         if phase == "finishing":
-            requests.withdraw(context.engine, [request.id])
+            requests.forget(context.engine, [request.id])
 
     with pytest.raises(loop.Withdrawn):
         loop.answer(context, request, analysis.compute, cancel)
