@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -116,7 +116,9 @@ def chosen(context: Context, stored: Stored, choice: Choice) -> tuple[list[Liste
     numbers = columns.evaluate(context.engine, choice.expressions, news, own)
     everything = news + found
     present = queries.database_time(context.engine)
-    newest = runs_table.frame(news, choice.columns, reached, numbers, present)
+    # so far: how long each has lasted
+    so_far = [replace(run, ended_at=present) for run in news]
+    newest = runs_table.frame(so_far, choice.columns, reached, numbers)
     whole = pa.concat_tables([newest, table])
     if not found or news[-1].created_at >= found[0].created_at:  # as nearly always
         return everything, whole

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import tracemalloc
+from datetime import timedelta
 from typing import Any
 
 from ganboard.app.runs import listing
 from ganboard.app.runs.columns import SETTINGS
 from ganboard.db.models import WAITING
+from ganboard.db.runs import commands
 from ganboard.worker.context import Context
-from tests.unit.db.stored_runs import submitted
+from tests.unit.db.stored_runs import submitted, training
 
 COUNT = 300
+EVERYTHING = listing.Choice("", (), listing.ACTIVE, ("Duration",), None)
 
 
 def stored(context: Context) -> dict[str, dict[str, Any]]:
@@ -46,3 +49,16 @@ def test_what_runs_have_in_common_is_kept_once(context: Context) -> None:
         tracemalloc.stop()
     assert len(runs) == COUNT
     assert kept < 2_000  # bytes; with settings of its own each had 4,500
+
+
+def test_runs_that_go_on_have_lasted_until_now(context: Context) -> None:
+    training(context.engine)
+    own = training(context.engine)
+    commands.finish(context.engine, **own, status="stopped")
+    submitted(context.engine)
+    runs, table = listing.chosen(context, listing.read(context), EVERYTHING)
+    lasted = dict(zip([run.status for run in runs], table["Duration"].to_pylist(), strict=True))
+    assert lasted["queued"] is None
+    assert lasted["running"] >= timedelta(0)
+    assert lasted["stopped"] >= timedelta(0)
+    assert [run.ended_at is None for run in runs if run.status == "running"] == [True]
