@@ -267,7 +267,7 @@ def missing(context: Context, *, asked: bool) -> None:
     if newest:
         st.write("The newest runs:")
     elif not asked:
-        st.write("No run has been launched yet. Its losses, images and timings will appear here.")
+        st.write("No run has been launched yet. Losses, images and timings of a run appear here.")
         if st.button("Launch a run", type="primary", icon=":material/rocket_launch:"):
             navigation.open_launch()
     for run in newest:
