@@ -272,6 +272,10 @@ def missing(context: Context, *, asked: bool) -> None:
     newest = queries.list_runs(context.engine, limit=5)
     if newest:
         st.write("The newest runs:")
+    elif not asked:
+        st.write("No run has been launched yet. Losses, images and timings of a run appear here.")
+        if st.button("Launch a run", type="primary", icon=":material/rocket_launch:"):
+            navigation.open_launch()
     for run in newest:
         label = (
             f"{formatting.escape(formatting.shorten(run.name))} ·"

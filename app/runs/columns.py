@@ -53,6 +53,13 @@ def _progress(run: Listed) -> float:
     return min(100.0, 100 * run.step / total) if total else 0.0
 
 
+def _seconds(run: Listed) -> int | None:
+    """From the first start to the end; of a run that goes on, `ended_at` is to be the present."""
+    if not run.started_at or not run.ended_at:
+        return None
+    return max(0, int((run.ended_at - run.started_at).total_seconds()))
+
+
 def _set(name: str) -> Callable[[Listed], Any]:
     """The value of a setting: numbers as they are, the rest in words; None where an older ganboard
     had no such setting."""
@@ -200,7 +207,7 @@ COLUMNS: dict[str, Column] = {
         column.DatetimeColumn(format="distance", help="When it was submitted"),
     ),
     "Duration": Column(
-        lambda run: None,
+        _seconds,
         pa.duration("s"),
         column.NumberColumn(
             format="compact",

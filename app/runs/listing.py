@@ -6,6 +6,8 @@ Do not modify the results: the cache does not copy them.
 
 from __future__ import annotations
 
+from collections import ChainMap
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -114,7 +116,9 @@ def chosen(context: Context, stored: Stored, choice: Choice) -> tuple[list[Liste
     numbers = columns.evaluate(context.engine, choice.expressions, news, own)
     everything = news + found
     present = queries.database_time(context.engine)
-    newest = runs_table.frame(news, choice.columns, reached, numbers, present)
+    # so far: how long each has lasted
+    so_far = [replace(run, ended_at=present) for run in news]
+    newest = runs_table.frame(so_far, choice.columns, reached, numbers)
     whole = pa.concat_tables([newest, table])
     if not found or news[-1].created_at >= found[0].created_at:  # as nearly always
         return everything, whole
@@ -138,15 +142,20 @@ def _ended(_context: Context, database: str, version: tuple[Any, ...]) -> list[L
 def _listed(context: Context, statuses: tuple[str, ...], *, trash: bool = False) -> list[Listed]:
     """Settings that cannot be read are left out: one damaged run must not take the table from all
     others."""
-    runs = listing.list_all(context.engine, statuses=statuses, trash=trash)
-    return [
-        replace(run, config=_known(run.config))
-        if run.external
-        else replace(run, config={})
-        if invalid_reason(run.config)
-        else run
-        for run in runs
-    ]
+    first: dict[tuple[str, ...], Mapping[str, Any]] = {}
+
+    def kept(config: dict[str, Any], external: bool) -> Mapping[str, Any]:
+        """Its differences from the first one with the same settings, laid over that: of ten
+        thousand runs 4 MB in place of 35."""
+        if external:
+            config = _known(config)
+        elif invalid_reason(config):
+            return {}
+        base = first.setdefault(tuple(config), config)
+        changed = {name: value for name, value in config.items() if value != base[name]}
+        return ChainMap(changed, base)  # type: ignore[arg-type]
+
+    return listing.list_all(context.engine, statuses=statuses, trash=trash, kept=kept)
 
 
 def _known(config: dict[str, Any]) -> dict[str, Any]:

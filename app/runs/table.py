@@ -6,14 +6,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
 import streamlit as st
 
 from ganboard.app.runs.columns import ALL, BEST_FIDS, DOTS, FIRST, NUMBER, USUAL, Column
-from ganboard.db.models import ENDED
 from ganboard.db.runs.listing import Listed
 
 TO_FID = "To FID"  # there when a distance to reach is given
@@ -27,19 +25,15 @@ def frame(
     columns: Sequence[str] = USUAL,
     reached: Mapping[str, float] | None = None,
     numbers: Mapping[str, Sequence[float | None]] | None = None,
-    present: datetime | None = None,
 ) -> pa.Table:
     """A row per run in the given order, its columns in theirs; what does not exist yet is null.
 
-    `present` is until when runs that have not ended have lasted; not needed where all have ended.
     `reached` are the seconds of training until an FID was reached, by run id: a column of its own.
     `numbers` are the values of the columns that ALL does not have, by their names.
     """
     arrays = {}
     for name in dict.fromkeys([*FIRST, "Run", *columns]):
-        if name == "Duration":
-            arrays[name] = _durations(runs, present)
-        elif name in ALL:
+        if name in ALL:
             arrays[name] = _array(ALL[name], runs)
         elif numbers and name in numbers:
             arrays[name] = pa.array(numbers[name], NUMBER)
@@ -54,16 +48,6 @@ def _array(column: Column, runs: Sequence[Listed]) -> pa.Array:
         # always the whole dictionary: tables are joined, and ten thousand rows share a few pictures
         return pa.DictionaryArray.from_arrays(pa.array(values, column.type.index_type), DOTS)
     return pa.array(values, column.type)
-
-
-def _durations(runs: Sequence[Listed], present: datetime | None) -> pa.Array:
-    """Wall-clock time of each run from its start to its end, or to `present`."""
-    ends = [run.ended_at if run.status in ENDED else present for run in runs]
-    passed = [
-        max(0, int((end - run.started_at).total_seconds())) if run.started_at and end else None
-        for run, end in zip(runs, ends, strict=True)
-    ]
-    return pa.array(passed, pa.duration("s"))
 
 
 def without_empty(table: pa.Table) -> pa.Table:

@@ -3,7 +3,7 @@ nothing more."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Engine, and_, case, func, not_, or_
 from sqlmodel import col, select
 
-from ganboard.db.engine import TRASH_TOO, reading
+from ganboard.db.engine import PORTION, TRASH_TOO, reading
 from ganboard.db.models import ENDED, STATUSES, Event, Grid, Metric, Quality, Run, Tag, shown_status
 
 _FEATURES = "quality_features"  # the fact of a run
@@ -30,7 +30,7 @@ class Listed:
     number: int
     preset: str
     sweep: str | None
-    config: dict[str, Any]
+    config: Mapping[str, Any]
     note: str | None
     archived_at: datetime | None
     deleted_at: datetime | None
@@ -66,9 +66,13 @@ def list_all(
     statuses: tuple[str, ...] = STATUSES,
     run_ids: Sequence[str] | None = None,
     trash: bool = False,
+    kept: Callable[[dict[str, Any], bool], Mapping[str, Any]] = lambda config, external: config,
 ) -> list[Listed]:
     """Every run in these states, or those of them that are named, archived ones included, newest
-    first; or those in the `trash`, the last deleted first."""
+    first; or those in the `trash`, the last deleted first.
+
+    `kept` makes what the list has of a configuration, given that and whether the run is a script's.
+    """
     of_run: list[Any] = [getattr(Run, name) for name in tuple(Listed.__dataclass_fields__)[:-6]]
     of_run += (_newest_grid(), _recorded())
     place = col(Run.deleted_at).is_not(None) if trash else col(Run.deleted_at).is_(None)
@@ -96,13 +100,16 @@ def list_all(
             run_id: (best, most)
             for run_id, best, most in session.execute(found, execution_options=TRASH_TOO)
         }
+        # in portions: all rows and their list at once would be twice the memory
         rows: Any = session.execute(
-            select(*of_run).where(*chosen).order_by(order, col(Run.id)), execution_options=TRASH_TOO
+            select(*of_run).where(*chosen).order_by(order, col(Run.id)),
+            execution_options=TRASH_TOO | {"yield_per": PORTION},
         )
         listing = []
         for row in rows:
             best, memorization = evaluated.get(row.id, (None, None))
             values = dict(row._mapping)
+            values["config"] = kept(row.config, row.external)
             distances: dict[str, Any] = dict.fromkeys(DISTANCES.values())
             distances[_distance(values.pop(_FEATURES))] = best
             own = tags.get(row.id, ())

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine, func, or_
 from sqlmodel import col, select
 
-from ganboard.db.engine import reading
+from ganboard.db.engine import PORTION, reading
 from ganboard.db.models import Epoch, Grid, Metric, Quality, Run
 from ganboard.db.runs.forks import FORKED
 from ganboard.db.runs.imports import IMPORTED
@@ -187,19 +187,20 @@ def improvements(engine: Engine, measure: str, *, lower: bool) -> list[Improveme
         .order_by(found.c.run_id, found.c.epoch)
     )
     with reading(engine) as session:
-        rows = session.execute(better).all()
-    return [
-        Improvement(
-            run_id,
-            epoch,
-            value,
-            seconds,
-            max(0.0, (trained_at - created_at).total_seconds()),
-            epoch * steps,
-            grid,
-        )
-        for run_id, epoch, value, seconds, trained_at, created_at, steps, _, grid in rows
-    ]
+        # in portions: the rows beside their list would be twice the memory
+        rows = session.execute(better, execution_options={"yield_per": PORTION})
+        return [
+            Improvement(
+                run_id,
+                epoch,
+                value,
+                seconds,
+                max(0.0, (trained_at - created_at).total_seconds()),
+                epoch * steps,
+                grid,
+            )
+            for run_id, epoch, value, seconds, trained_at, created_at, steps, _, grid in rows
+        ]
 
 
 def evaluations_version(engine: Engine) -> tuple[Any, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
+import tempfile
 from functools import cached_property
 from pathlib import Path
 
@@ -262,9 +262,8 @@ class Settings(BaseSettings):
             # a new one is its owner's alone
             self.state.mkdir(mode=0o700, parents=True, exist_ok=True)
             take_rights_of_others(self.state)
-            probe = self.state / f".writable-{os.getpid()}"
-            probe.touch()
-            probe.unlink()
+            # without a name, since several threads may ask at once
+            tempfile.TemporaryFile(dir=self.state).close()
         except OSError as error:
             raise SettingsError(
                 f"The state directory {self.state} cannot be written ({error.strerror}). Set"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +101,6 @@ def metrics(entries: Sequence[Entry]) -> dict[str, Metric]:
     return {name: metric for name, metric in found.items() if metric.better}
 
 
-def configs(entries: Sequence[Entry]) -> dict[str, dict[str, Any]]:
+def configs(entries: Sequence[Entry]) -> Mapping[str, Mapping[str, Any]]:
     """Their settings by run id."""
     return {entry.run.id: entry.run.config for entry in entries}

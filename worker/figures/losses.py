@@ -16,6 +16,7 @@ from ganboard.worker.figures.template import (
     NETS,
     Axis,
     along,
+    clip_constant,
     course,
     draw_events,
     draw_not_finite,
@@ -132,6 +133,7 @@ def metric(
         name=plain(name),
         hovertemplate="%{y:.4g}",
     )
+    clip_constant(plot)
     draw_not_finite(plot, at, frame["value"])
     if robust and np.isfinite(raw).any():
         limit(plot, *reduction.usual(raw))

@@ -167,6 +167,16 @@ def limit(plot: go.Figure, low: float, high: float) -> None:
     )
 
 
+def clip_constant(plot: go.Figure) -> None:
+    """Let a linear y axis span nought to twice the value where all curves have a single one near
+    zero: Plotly's own is the value plus and minus one."""
+    drawn = np.hstack([np.nan, *(finite(trace.y) for trace in plot.data if trace.y is not None)])
+    values = np.unique(drawn[np.isfinite(drawn)])
+    if len(values) == 1 and values[0] and plot.layout.yaxis.type != "log":
+        low, high = sorted((0.0, 2 * float(values[0])))
+        plot.update_yaxes(autorangeoptions={"clipmin": low, "clipmax": high})
+
+
 def draw_not_finite(plot: go.Figure, x: Any, *series: Any) -> None:
     """A line and a word at the first x where one of the `series` is not finite."""
     broken = ~np.logical_and.reduce(

@@ -15,7 +15,14 @@ import plotly.graph_objects as go
 from ganboard.worker.figures.compare import Series
 from ganboard.worker.figures.curves import draw_range
 from ganboard.worker.figures.palette import CATEGORICAL, CURVE_DASHES
-from ganboard.worker.figures.template import TITLES, draw_not_finite, figure, finite, plain
+from ganboard.worker.figures.template import (
+    TITLES,
+    clip_constant,
+    draw_not_finite,
+    figure,
+    finite,
+    plain,
+)
 from ganboard.worker.panels.board import Panel
 from ganboard.worker.panels.points import Points
 
@@ -50,6 +57,7 @@ def of_run(panel: Panel, points: Mapping[str, Points], *, height: int = HEIGHT) 
         entry = {"name": plain(y), "legendgroup": spread} if several else {}
         line = {"color": colour, "width": 2}
         plot.add_scatter(uid=numbered("value", place), line=line, **entry, **_curve(panel, own))
+    clip_constant(plot)
     for _, y in drawn:  # as it was stored: what an expression cannot say is a gap
         if np.isinf(points[y].y).any():
             draw_not_finite(plot, points[y].x, points[y].y)
@@ -83,6 +91,7 @@ def of_runs(
                     **curve,
                 )
                 listed.add(one.run_id)
+    clip_constant(plot)
     explain_dashes(plot, panel, list(points))
     return plot
 

@@ -50,6 +50,13 @@ def test_without_a_run_it_leads_on(query: dict[str, str], title: str) -> None:
     assert at.get("page_link")[-1].proto.label == "All runs"
 
 
+@pytest.mark.usefixtures("context")
+def test_where_no_run_was_launched_it_offers_to() -> None:
+    at = open_page("run")
+    assert "No run has been launched yet." in words(at)
+    assert [button.label for button in at.button] == ["Launch a run"]
+
+
 def test_unknown_id_offers_the_newest_runs(make_run: MakeRun) -> None:
     run = make_run("the newest")
     at = open_page("run", run="nosuchrun")

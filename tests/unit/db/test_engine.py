@@ -40,7 +40,7 @@ only_sqlite = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_every_sqlite_connection_is_prepared(engine: Engine, url: str) -> None:
     for each in (engine, make_engine(url, pooled=False)):
         with each.connect() as connection:
-            names = ("journal_mode", "foreign_keys", "busy_timeout", "synchronous")
+            names = ("journal_mode", "foreign_keys", "busy_timeout", "synchronous", "cache_size")
             found = {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names}
         # 2: FULL
         assert found == {
@@ -48,6 +48,7 @@ def test_every_sqlite_connection_is_prepared(engine: Engine, url: str) -> None:
             "foreign_keys": 1,
             "busy_timeout": 10_000,
             "synchronous": 2,
+            "cache_size": -512,
         }
 
 

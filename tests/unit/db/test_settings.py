@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -226,6 +227,15 @@ def test_home_is_made_with_its_parents_and_left_clean(
     assert Settings().prepare_home() == tmp_path / "a" / "b"
     assert Settings().prepare_home().is_dir()
     assert list((tmp_path / "a" / "b").iterdir()) == []
+
+
+def test_many_threads_may_ask_for_home_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GANBOARD_HOME", str(tmp_path))
+    with ThreadPoolExecutor(8) as threads:
+        homes = list(threads.map(lambda settings: settings.prepare_home(), [Settings()] * 400))
+    assert set(homes) == {tmp_path}
 
 
 def test_home_below_a_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

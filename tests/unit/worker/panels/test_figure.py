@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from ganboard.worker.figures.compare import Series
 from ganboard.worker.panels import figure
@@ -35,6 +36,35 @@ def test_infinite_values_that_were_stored_are_marked() -> None:
     y = np.array([1.0, np.inf, 2.0])
     plot = figure.of_run(Panel(y="g_loss"), {"g_loss": Points(STEPS[:3], STEPS[:3], y, y, ())})
     assert plot.layout.annotations[0].text.startswith("NaN or ∞")
+
+
+@pytest.mark.parametrize(
+    ("value", "log_y", "low", "high"),
+    [
+        (1e-4, False, 0, 2e-4),
+        (-1e-4, False, -2e-4, 0),
+        (1e-4, True, None, None),
+        (0.0, False, None, None),  # Plotly's own -1 to 1
+    ],
+)
+def test_the_axis_of_a_constant_is_not_from_minus_one_to_one(
+    value: float, log_y: bool, low: float | None, high: float | None
+) -> None:
+    y = np.array([value, NAN, value])
+    points = Points(STEPS[:3], STEPS[:3], y, y, ())
+    panel = Panel(y="lr", log_y=log_y)
+    series = [Series("a", "one", 0), Series("b", "two", 1)]
+    for plot in (
+        figure.of_run(panel, {"lr": points}),
+        figure.of_runs(panel, series, {"lr": {"a": points, "b": points}}),
+    ):
+        clip = plot.layout.yaxis.autorangeoptions
+        assert (clip.clipmin, clip.clipmax) == (low, high)
+
+
+def test_the_axis_of_what_changes_is_plotlys_own() -> None:
+    plot = figure.of_run(Panel(y="x"), {"x": POINTS})
+    assert plot.layout.yaxis.autorangeoptions.clipmin is None
 
 
 def test_runs_keep_their_colours_and_times_are_dates() -> None:
