@@ -42,7 +42,8 @@ def configure(*, text: str = "%(asctime)s %(message)s") -> None:
     handler.setFormatter(_json() if as_json() else logging.Formatter(text))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.captureWarnings(True)
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    for name in ("alembic", "aiobotocore", "botocore"):
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 LIBRARIES = ("tensorflow", "absl")  # that log their own progress: every exchange they plan
