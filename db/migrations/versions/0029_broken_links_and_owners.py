@@ -1,4 +1,4 @@
-"""Connections between machines that broke; whose searches and claims are"""
+"""Connections between machines that broke; whose searches and claims are; a wider index"""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ Moment = sqlmodel.sql.sqltypes.UTCDateTime
 
 
 def upgrade() -> None:
+    op.drop_index("ix_run_status", table_name="run")
+    op.create_index(
+        "ix_run_status", "run", ["status", "deleted_at", "archived_at", "note_version", "attempt"]
+    )
     for table in ("search", "stated_claim"):
         op.add_column(
             table, sa.Column("owner", Text(), server_default=sa.text("''"), nullable=False)
