@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from ganboard.gan.settings.features import FACT as FEATURES
 from ganboard.gan.settings.features import Source, recorded
 from ganboard.gan.settings.metadata import all_defaults
 from ganboard.gan.settings.metric import Metric
+from ganboard.worker.studies.comparison_groups import flat
 
 FACTS = (FEATURES, revision.FACT)  # of a run that decide about it
 
@@ -101,6 +102,6 @@ def metrics(entries: Sequence[Entry]) -> dict[str, Metric]:
     return {name: metric for name, metric in found.items() if metric.better}
 
 
-def configs(entries: Sequence[Entry]) -> Mapping[str, Mapping[str, Any]]:
+def configs(entries: Sequence[Entry]) -> dict[str, dict[str, Any]]:
     """Their settings by run id."""
-    return {entry.run.id: entry.run.config for entry in entries}
+    return {entry.run.id: flat(entry.run.config) for entry in entries}
