@@ -168,8 +168,8 @@ def limit(plot: go.Figure, low: float, high: float) -> None:
 
 
 def clip_constant(plot: go.Figure) -> None:
-    """Let a linear y axis span nought to twice the value where all curves have a single one near
-    zero: Plotly's own is the value plus and minus one."""
+    """Let a linear y axis span zero to twice the value where all curves have a single one near
+    it: Plotly's own is the value plus and minus one."""
     drawn = np.hstack([np.nan, *(finite(trace.y) for trace in plot.data if trace.y is not None)])
     values = np.unique(drawn[np.isfinite(drawn)])
     if len(values) == 1 and values[0] and plot.layout.yaxis.type != "log":

@@ -160,10 +160,9 @@ class _Here:
                 trouble = worker_group.cause_elsewhere(engine, member)
         if trouble is not None and trouble.final:
             return _Ending("failed", trouble.failure)
-        members = groups.members(engine, self._claim.run_id)
-        if trouble is not None and worker_group.apart(engine, members):
-            return _Ending("suspended", because=str(trouble.failure))
         if trouble is not None:
+            if worker_group.apart(engine, groups.members(engine, self._claim.run_id)):
+                return _Ending("suspended", because=str(trouble.failure))
             return _Ending(cause=str(trouble.failure))
         if watch and watch.leaving:
             return _Ending("suspended")
