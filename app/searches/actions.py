@@ -11,7 +11,7 @@ from ganboard.db.searches import searches
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from ganboard.worker.searches import definition
-from ganboard.worker.searches.definition import MAX_HOURS, MAX_PARALLEL, MAX_RUNS
+from ganboard.worker.searches.definition import MAX_HOURS, MAX_PARALLEL, MAX_RUNS, Budget
 
 DELETED = "search_deleted"  # whether the next drawing of the page has to say so
 
@@ -97,11 +97,10 @@ def budget(context: Context, search: Search) -> None:
     if not st.button("Continue", type="primary", key="budget_save", **auth.writer()):
         return
     with errors.sentences():
-        definition.resume(
-            context,
-            search,
+        changed = Budget(
             runs=whole("Runs", runs or "", 1, MAX_RUNS),
             hours=number("Hours of training", hours, 0, MAX_HOURS) if hours else None,
             parallel=whole("At once", parallel or "", 1, MAX_PARALLEL),
         )
+        definition.resume(context, search, changed)
         st.rerun()

@@ -157,6 +157,11 @@ def test_the_budget_can_be_raised(context: Context) -> None:
     checked(at.button(key="budget_save").click().run())
     (stored,) = searches.listed(context.engine)
     assert (stored.runs, stored.hours, stored.state) == (9, 2.5, "running")
+    at = AppTest.from_function(budget_dialog, default_timeout=30).run()
+    at.text_input(key="budget_hours").set_value("")
+    checked(at.button(key="budget_save").click().run())
+    (stored,) = searches.listed(context.engine)
+    assert (stored.runs, stored.hours) == (9, None)
 
 
 def confirmation() -> None:

@@ -159,8 +159,12 @@ class SearchBudget(Asked):
     """How a search goes on. What is left out stays."""
 
     runs: Runs | None = None
-    hours: Hours | None = None
+    hours: Hours | None = Field(None, description="null: no limit.")
     parallel: Parallel | None = None
+
+    def changes(self) -> dict[str, Any]:
+        unlimited = {"hours": None} if "hours" in self.model_fields_set else {}
+        return unlimited | self.model_dump(exclude_none=True)
 
 
 class Claim(Asked):

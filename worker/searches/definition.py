@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,10 @@ class Budget:
     runs: int
     hours: float | None = None
     parallel: int = 1
+
+    @classmethod
+    def of(cls, search: Search) -> Budget:
+        return cls(search.runs, search.hours, search.parallel)
 
     def check(self) -> None:
         """Raises ConfigError."""
@@ -177,28 +181,17 @@ def start(context: Context, plan: Plan) -> Search:
     return searches.add(context.engine, plan.search)
 
 
-def resume(
-    context: Context,
-    search: Search,
-    *,
-    runs: int | None = None,
-    hours: float | None = None,
-    parallel: int | None = None,
-) -> Search:
-    """Let a search go on, with a larger budget if one is given. Raises ConfigError, NotAllowed."""
-    budget = Budget(
-        search.runs if runs is None else runs,
-        search.hours if hours is None else hours,
-        search.parallel if parallel is None else parallel,
-    )
+def resume(context: Context, search: Search, budget: Budget | None = None) -> Search:
+    """Let a search go on, with a budget in place of its own if one is given. Raises ConfigError,
+    NotAllowed."""
+    budget = budget or Budget.of(search)
     budget.check()
     found = trials.of_search(
         context.engine, search.id, objectives.of_stored(search.objective).metric
     )
     if why := used_up(budget, found):
         raise NotAllowed(f"{why} Raise the budget to continue.")
-    changed = {"runs": budget.runs, "hours": budget.hours, "parallel": budget.parallel}
-    return searches.resume(context.engine, search.id, changed)
+    return searches.resume(context.engine, search.id, asdict(budget))
 
 
 def stop_runs(context: Context, search: Search) -> int:

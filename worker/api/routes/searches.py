@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Path
@@ -74,9 +75,11 @@ def stop(
 def resume(
     context: Writing, search: SearchId, asked: bodies.SearchBudget | None = None
 ) -> answered.SearchSummary:
-    budget = {} if asked is None else asked.model_dump()
     found = searches.find(context.engine, search)
-    return _summary(definition.resume(context, found, **budget))
+    budget = definition.Budget.of(found)
+    if asked is not None:
+        budget = replace(budget, **asked.changes())
+    return _summary(definition.resume(context, found, budget))
 
 
 @router.delete("/searches/{search}", summary="Delete a search and its trials", status_code=204)

@@ -194,6 +194,9 @@ def continue_search(
         int | None, typer.Option("--runs", help="New number of runs in all, at most 1,000.")
     ] = None,
     hours: Hours = None,
+    no_hours: Annotated[
+        bool, typer.Option("--no-hours", help="Take away the limit of hours.")
+    ] = False,
     parallel: Annotated[
         int | None, typer.Option("--parallel", help="New number of runs at the same time.")
     ] = None,
@@ -204,12 +207,22 @@ def continue_search(
     Example:
       ganboard search continue latest --runs 60
     """
+    from dataclasses import replace
+
     from ganboard.db.searches import searches
+    from ganboard.gan.config import ConfigError
     from ganboard.worker.searches import definition, progress
 
+    if no_hours and hours is not None:
+        raise ConfigError("Use --hours or --no-hours, not both.")
     context = open_database()
     found = searches.find(context.engine, search)
-    found = definition.resume(context, found, runs=runs, hours=hours, parallel=parallel)
+    changed: dict[str, Any] = {"runs": runs, "hours": hours, "parallel": parallel}
+    given = {name: value for name, value in changed.items() if value is not None}
+    if no_hours:
+        given["hours"] = None
+    budget = replace(definition.Budget.of(found), **given)
+    found = definition.resume(context, found, budget)
     if as_json:
         return output.print_json(progress.document(progress.read(context, found)))
     typer.echo(f"Search {found.id} continues to {found.runs:,} runs.")

@@ -89,6 +89,8 @@ def test_stopped_and_continued(client: TestClient, context: Context, search: str
         "running",
         *(5, 2.5, 3),
     ]
+    resumed = client.post(f"/searches/{search}/resume", json={"hours": None}).json()
+    assert [resumed[name] for name in ("runs", "hours")] == [5, None]
     assert "Stop it before deleting it" in refused(client.delete(f"/searches/{search}"), 409)
     client.post(f"/searches/{search}/stop", json={"runs": True})
     trials = client.get(f"/searches/{search}").json()["trials"]

@@ -88,7 +88,7 @@ COMMAND_LINE = {
     "search list": ["--json"],
     "search show": ["SEARCH", "--json"],
     "search stop": ["SEARCH", "--now", "--json"],
-    "search continue": ["SEARCH", "--runs", "--hours", "--parallel", "--json"],
+    "search continue": ["SEARCH", "--runs", "--hours", "--no-hours", "--parallel", "--json"],
     "search remove": ["SEARCH", "--yes", "-y", "--json"],
     "search drive": [],
     "claims": ["--json"],

@@ -41,6 +41,9 @@ def test_a_search_from_start_to_end(context: Context) -> None:
     assert document("runs", "--search", "status:stopped") == []
     more = document("search", "continue", "latest", "--runs", "3")
     assert (more["state"], more["runs"]) == ("running", 3)
+    assert "not both" in refused("search", "continue", "latest", "--hours", "1", "--no-hours")
+    assert document("search", "continue", "latest", "--hours", "1")["hours"] == 1
+    assert document("search", "continue", "latest", "--no-hours")["hours"] is None
     (third,) = rounds.make(context, searches.find(context.engine, "latest"))
     assert document("search", "stop", "latest", "--now")["runs"] == 1
     assert document("show", third.id)["status"] == "stopped"

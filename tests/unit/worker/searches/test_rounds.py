@@ -18,6 +18,7 @@ from ganboard.db.searches import searches, trials
 from ganboard.worker.context import Context
 from ganboard.worker.errors import QueueUnreachable
 from ganboard.worker.searches import definition, progress, rounds
+from ganboard.worker.searches.definition import Budget
 from ganboard.worker.searches.objective import Objective
 from tests.unit.db.stored_runs import IN_FORK
 from tests.unit.worker.searches.conftest import StartSearch, Trainer, start, train
@@ -67,8 +68,10 @@ def test_hours_end_a_search(anywhere: Context, begin: StartSearch) -> None:
     search = begin(runs=9, hours=10 / 3600)  # runs take 6 s
     assert len(whole(anywhere, search)) == 2
     assert state(anywhere, search)[1] == "The budget of 0.00277778 hours of training is used."
-    search = definition.resume(anywhere, search, hours=16 / 3600)
+    search = definition.resume(anywhere, search, replace(Budget.of(search), hours=16 / 3600))
     assert len(whole(anywhere, search)) == 3
+    search = definition.resume(anywhere, search, replace(Budget.of(search), runs=5, hours=None))
+    assert len(whole(anywhere, search)) == 5
 
 
 def test_all_combinations_end_a_search(anywhere: Context, begin: StartSearch) -> None:
@@ -266,7 +269,7 @@ def test_stop_and_continue(anywhere: Context, begin: StartSearch) -> None:
     train(anywhere.engine, first.id)
     assert rounds.make(anywhere, search) == []  # a driver that has read it before
     assert definition.stop_runs(anywhere, search) == 1
-    search = definition.resume(anywhere, search, runs=4)
+    search = definition.resume(anywhere, search, replace(Budget.of(search), runs=4))
     assert len(rounds.make(anywhere, search)) == 2
     assert queries.get_run(anywhere.engine, second.id).status == "stopped"  # type: ignore[union-attr]
 
