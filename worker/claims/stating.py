@@ -103,7 +103,7 @@ def prepare(context: Context, asked: Asked) -> Prepared:
     treatment, control = configs[records.TREATMENT], configs[records.CONTROL]
     if not diff(treatment.model_dump(), control.model_dump()):
         raise ConfigError(
-            "Treatment and control have the same settings. Give the control others with --against."
+            "Treatment and control have the same settings. Give the control another value."
         )
     _check_epochs(conditions, configs)
     claim = StatedClaim(
@@ -157,27 +157,27 @@ def command(claim: StatedClaim) -> str:
 def _check_numbers(asked: Asked) -> None:
     if not FIRST_LOOK <= asked.pairs <= MAX_PAIRS:
         raise ConfigError(
-            f"--pairs {asked.pairs} is outside {FIRST_LOOK} to {MAX_PAIRS}: fewer show no spread."
+            f"pairs={asked.pairs} is outside {FIRST_LOOK} to {MAX_PAIRS}: fewer show no spread."
         )
     if asked.hours is not None and not 0 < asked.hours <= MAX_HOURS:
-        raise ConfigError(f"--hours {asked.hours:g} must be greater than 0 and at most 720.")
+        raise ConfigError(f"hours={asked.hours:g} must be greater than 0 and at most 720.")
     for name, value in (("confidence", asked.confidence), ("power", asked.power)):
         if not 0.5 <= value <= 0.999 or math.isnan(value):
-            raise ConfigError(f"--{name} {value:g} is outside 0.5 to 0.999, such as 0.95.")
+            raise ConfigError(f"{name}={value:g} is outside 0.5 to 0.999, such as 0.95.")
 
 
 def _check_difference(asked: Asked, base: dict[str, Any], instead: dict[str, Any]) -> None:
     if not instead:
         raise ConfigError(
-            "A claim compares two configurations. Say what the control has instead, such as"
-            " --against precision=float32."
+            "A claim compares two configurations. Give the control another value, such as"
+            " precision=float32."
         )
     if "seed" in {**base, **instead}:
         raise ConfigError(
-            "Seeds count up from --seed and are the same in both runs of a pair. Remove seed."
+            "Seeds count up from the first and are the same in both runs of a pair. Remove seed."
         )
     if EVERY in instead:
-        raise ConfigError(f"Both runs must be evaluated alike. Set {EVERY} with --set instead.")
+        raise ConfigError(f"Both runs must be evaluated alike. Set {EVERY} for both instead.")
 
 
 def _evaluation(
