@@ -44,6 +44,7 @@ def render() -> None:
             " paper-small`.",
             icon=":material/science:",
         )
+        _offered(context)
         _published()
         return
     chosen = _choose([study for study, _ in known])
@@ -70,6 +71,22 @@ def _choose(known: list[Study]) -> Study | None:
         missing="There is no study with this id. It was deleted, or the address is incomplete.",
         width=480,
     )
+
+
+def _offered(context: Context) -> None:
+    """The built-in studies with their questions."""
+    for name in NAMES:
+        offered = built_in(name, "tiny")
+        with st.container(
+            border=True,
+            horizontal=True,
+            vertical_alignment="center",
+            horizontal_alignment="distribute",
+        ):
+            st.markdown(f"**{offered.title}**  \n{offered.purpose}", width="stretch")
+            if st.button("Choose", key=f"study_{name}", **auth.writer()):
+                st.session_state["study_name"] = name
+                _launch(context)
 
 
 @st.dialog("Launch a study", icon=":material/science:")

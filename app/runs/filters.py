@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from ganboard.app.runs import column_order
 from ganboard.app.runs.columns import COLUMNS, SETTINGS, USUAL
 from ganboard.app.runs.listing import ACTIVE, PLACES, Choice
 from ganboard.db.errors import BadSearch
@@ -94,13 +95,14 @@ def show(runs: list[Listed], names: Sequence[str]) -> tuple[Choice, bool]:
                 "Columns",
                 list(dict.fromkeys([*COLUMNS, *own_columns.offered(names)])),
                 USUAL,
-                key="columns",
+                key=column_order.KEY,
                 bind="query-params",
                 accept_new_options=True,
                 max_selections=MOST,
                 help="In this order. Any setting or stored metric can be a column, and what you"
                 " type: an expression such as `min(fid) * seconds`",
             )
+            column_order.show(columns)
             with st.expander("Expressions", type="compact"):
                 st.markdown(own_columns.HELP)
             fid = st.number_input(

@@ -66,10 +66,7 @@ def test_a_claim_that_has_ended_can_be_deleted(context: Context) -> None:
 
 def test_stating_a_claim(context: Context) -> None:
     at = open_page("claims")
-    for pairs, says in (
-        ("2", "pairs=2 is outside 3 to 100"),
-        ("4", "At most 8 runs; no estimate"),
-    ):
+    for pairs, says in (("2", "pairs=2 is outside 3 to 100"), ("4", "At most 8 runs; no estimate")):
         at.session_state["claim_pairs"] = pairs
         button(at, "State a claim").click()
         at = checked(at.run())

@@ -165,6 +165,18 @@ def test_columns_come_from_the_url(make_run: MakeRun) -> None:
     assert (row["seed"], row["Best FID"], row["To FID"]) == (7, 40 / 3 + 2, 6.0)
 
 
+def test_columns_change_places(make_run: MakeRun) -> None:
+    make_run()
+    at = open_page(columns=["Id", "seed", "Best FID"])
+    assert at.button(key="column_left").disabled
+    checked(at.button(key="column_right").click().run())
+    assert list(at.dataframe[0].value.columns)[-3:] == ["seed", "Id", "Best FID"]
+    at.selectbox(key="column_to_move").set_value("Best FID").run()
+    assert at.button(key="column_right").disabled
+    checked(at.button(key="column_left").click().run())
+    assert list(at.dataframe[0].value.columns)[-3:] == ["seed", "Best FID", "Id"]
+
+
 def test_any_stored_metric_and_expressions_are_columns(make_run: MakeRun) -> None:
     make_run("one", epochs=4, quality_every=1)
     make_run("going", status="running", epochs=2, quality_every=1)

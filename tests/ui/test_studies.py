@@ -9,7 +9,7 @@ import pytest
 from ganboard.db import studies
 from ganboard.db.models import Run, Study
 from ganboard.db.runs import queries
-from ganboard.gan.studies import FIGURES
+from ganboard.gan.studies import FIGURES, NAMES, built_in
 from ganboard.worker.context import Context
 from tests.factories import HOSTILE_NAMES
 from tests.ui.pages import button, checked, open_page, words
@@ -27,8 +27,13 @@ def stored(context: Context, runs: list[Run], title: str = "Mine") -> Study:
 
 
 @pytest.mark.usefixtures("context")
-def test_without_studies_it_says_what_one_is() -> None:
-    assert "A study is a set of runs that answers a question" in words(open_page("studies"))
+def test_without_studies_it_says_what_one_is_and_offers_each() -> None:
+    at = open_page("studies")
+    assert "A study is a set of runs that answers a question" in words(at)
+    for name in NAMES:
+        assert built_in(name, "tiny").purpose in words(at)
+    at = checked(at.button(key="study_scaling").click().run())
+    assert at.selectbox(key="study_name").value == "scaling"
 
 
 def test_figures_claims_and_verdicts(context: Context, make_run: MakeRun) -> None:
