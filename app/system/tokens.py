@@ -9,7 +9,7 @@ from ganboard.db.access import tokens
 from ganboard.db.models import ApiToken
 from ganboard.db.runs import queries
 from ganboard.worker import formatting
-from ganboard.worker.api.application import PATH
+from ganboard.worker.api.contract import PATH
 from ganboard.worker.api.granting import grant, revoke
 from ganboard.worker.context import Context, account
 

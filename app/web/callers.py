@@ -13,7 +13,7 @@ from ganboard.db.access import tokens
 from ganboard.db.models import ApiToken
 from ganboard.db.settings import Settings
 from ganboard.worker.access import SignIn, sign_in
-from ganboard.worker.api.callers import Caller
+from ganboard.worker.api.contract import Caller
 from ganboard.worker.context import Context
 
 ANYBODY = "anybody on this machine"  # who can reach a dashboard without sign-in

@@ -11,6 +11,7 @@ from starlette.middleware import Middleware
 from ganboard.worker.api import answers, errors
 from ganboard.worker.api.audited import Audited
 from ganboard.worker.api.callers import Access, Reading
+from ganboard.worker.api.contract import PATH
 from ganboard.worker.api.routes import (
     account,
     alerts,
@@ -28,7 +29,6 @@ from ganboard.worker.api.routes import (
     surfaces,
 )
 
-PATH = "/api/v1"
 PARTS = (
     *(runs, launching, results, comparison, stream),
     *(studies, searches, claims, surfaces),

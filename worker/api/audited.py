@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ganboard.db.access import audit
 from ganboard.db.errors import DbError
-from ganboard.worker.api.callers import Caller
+from ganboard.worker.api.contract import Caller
 from ganboard.worker.context import Context
 
 READS = ("GET", "HEAD", "OPTIONS")

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 
+from ganboard.worker.api.contract import Caller
 from ganboard.worker.context import Context
 
-Scope = Literal["read", "write"]
 # documents the header; who calls is found by `Access`
 _bearer = HTTPBearer(auto_error=False, description="A token made by `ganboard token create`.")
-
-
-@dataclass(frozen=True)
-class Caller:
-    """Somebody who may at least read."""
-
-    who: str  # an e-mail address, an account of the machine, or what stands for many
-    scope: Scope
-    token_id: str | None = None
 
 
 @dataclass(frozen=True)

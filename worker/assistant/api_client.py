@@ -8,7 +8,8 @@ import httpx
 from mcp.server.mcpserver.exceptions import ToolError
 
 from ganboard.worker.api import application
-from ganboard.worker.api.callers import Access, Caller, Scope
+from ganboard.worker.api.callers import Access
+from ganboard.worker.api.contract import PATH, Caller, Scope
 from ganboard.worker.context import Context
 
 SECONDS = 60.0  # for an answer
@@ -26,7 +27,7 @@ def here(context: Context, scope: Scope) -> httpx.AsyncClient:
 def elsewhere(url: str, token: str) -> httpx.AsyncClient:
     """The API of the dashboard at a URL."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    base = f"{url.rstrip('/')}{application.PATH}"
+    base = f"{url.rstrip('/')}{PATH}"
     return httpx.AsyncClient(base_url=base, headers=headers, timeout=SECONDS)
 
 

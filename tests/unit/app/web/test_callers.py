@@ -9,7 +9,7 @@ from starlette.requests import HTTPConnection
 from ganboard.app.web import callers
 from ganboard.db.access import tokens
 from ganboard.db.settings import Settings
-from ganboard.worker.api.callers import Caller
+from ganboard.worker.api.contract import Caller
 from ganboard.worker.context import Context
 from tests.sign_in import identity
 

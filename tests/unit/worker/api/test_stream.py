@@ -12,7 +12,8 @@ import pytest
 from ganboard.db.models import Run
 from ganboard.db.runs import commands, trash
 from ganboard.worker.api import application
-from ganboard.worker.api.callers import Access, Caller
+from ganboard.worker.api.callers import Access
+from ganboard.worker.api.contract import Caller
 from ganboard.worker.api.routes import stream
 from ganboard.worker.context import Context
 from tests.real_server import served

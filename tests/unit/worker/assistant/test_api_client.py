@@ -16,6 +16,7 @@ from ganboard.db.access import tokens
 from ganboard.db.settings import Settings
 from ganboard.worker.api import application
 from ganboard.worker.api.callers import Access
+from ganboard.worker.api.contract import PATH
 from ganboard.worker.assistant import api_client
 from ganboard.worker.context import Context
 from tests.real_server import served
@@ -27,7 +28,7 @@ def dashboard(context: Context) -> Iterator[str]:
     """Its address."""
     identify = partial(callers.identify, Settings(), context=lambda: context)
     api = application.make(Access(lambda: context, identify))
-    app = Starlette(routes=[Mount(application.PATH, api)])
+    app = Starlette(routes=[Mount(PATH, api)])
     with served(app) as url:
         yield f"{url}/"
 
