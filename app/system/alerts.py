@@ -14,7 +14,7 @@ from ganboard.db.alerts import channels, deliveries, rules
 from ganboard.db.models import AlertChannel, AlertRule
 from ganboard.db.runs import queries
 from ganboard.worker import formatting
-from ganboard.worker.alerts import listing, sending
+from ganboard.worker.alerts import listing
 from ganboard.worker.context import Context
 
 TICK_SECONDS = 5.0
@@ -115,6 +115,9 @@ def _button(label: str, icon: str, key: str, about: str | None = None) -> bool:
 def _test(context: Context, one: AlertChannel) -> None:
     with errors.sentences():
         with st.spinner("Sending a test message ..."):
+            # with httpx, which only this button needs
+            from ganboard.worker.alerts import sending  # noqa: PLC0415
+
             error = sending.send_test(context, one)
         name = formatting.escape(one.name)
         if error:
