@@ -171,6 +171,7 @@ UNEXECUTED = {
     "ganboard train --preset vortex_street_256": "takes an hour, and flows of 256x256 cells",
     "ganboard worker": "needs Redis of several machines; tests/integration has workers",
     "git": "would fetch; .ci/run starts from a fresh clone",
+    "uvx": "fetches packages; `.github/workflows/checks.yml` installs the wheel",
     "kubectl": "needs a cluster; tests/unit/test_kubernetes_folder.py checks what it applies",
     "make": "installs or takes long; `make --dry-run` is executed",
     "mlflow": "the dependency is mlflow-skinny, without this command; models are loaded by"
