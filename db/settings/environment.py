@@ -287,7 +287,10 @@ class Settings(BaseSettings):
 def _absolute(name: str, path: Path) -> Path:
     try:
         str(path).encode()  # text that is not UTF-8 cannot be in a database URL
-        return path.expanduser().resolve()
+        found = path.expanduser().resolve()
+        if any(part.is_symlink() for part in (found, *found.parents)):  # since Python 3.13
+            raise OSError("symbolic links in a circle")
+        return found
     # RuntimeError: no such user, or symbolic links in a circle
     except (OSError, RuntimeError, ValueError) as error:
         raise SettingsError(f"{PREFIX}{name}={path} is not a usable path: {error}.") from None
