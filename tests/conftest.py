@@ -128,23 +128,25 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def new_home(
     home: Path, migrated_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[Path], Context]:
+) -> Iterator[Callable[[Path], Context]]:
     """Makes GANBOARD_HOME with a migrated SQLite database at this path, and opens it."""
+    opened = []
 
     def make(path: Path) -> Context:
         monkeypatch.setenv("GANBOARD_HOME", str(path))
         shutil.copyfile(migrated_file, Settings().prepare_home() / migrated_file.name)
-        return open_context()
+        opened.append(open_context())
+        return opened[-1]
 
-    return make
+    yield make
+    for one in opened:
+        one.engine.dispose()
 
 
 @pytest.fixture
-def context(home: Path, new_home: Callable[[Path], Context]) -> Iterator[Context]:
+def context(home: Path, new_home: Callable[[Path], Context]) -> Context:
     """Settings and a migrated database in `home`."""
-    opened = new_home(home)
-    yield opened
-    opened.engine.dispose()
+    return new_home(home)
 
 
 @pytest.fixture

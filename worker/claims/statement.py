@@ -50,7 +50,7 @@ class Condition:
     low: float
     high: float
     metric: str = ""  # of SECONDS_TO
-    target: float = math.nan  # its value that is to be reached
+    target: float = 0.0  # its value that is to be reached
     smaller_reached: bool = True  # whether it is reached by falling
 
     @property
