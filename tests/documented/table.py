@@ -81,6 +81,7 @@ CHANGED = {
     "ganboard delete": _ASKS,
     "ganboard fork": Changed("the run is short", plus=("--set", "epochs=4")),
     "ganboard firstday": Changed("a quarter of an hour", plus=("--quick",)),
+    "ganboard mlflow-sync --to": Changed("is meant to run for ever", plus=("--once",)),
     "ganboard predict": Changed("needs longer flows", plus=("--steps", "5")),
     "ganboard run": _HOURS,
     "ganboard search remove": _ASKS,
@@ -152,7 +153,6 @@ UNEXECUTED = {
     "docker": "needs a Docker daemon; services, profiles and what runs in them are checked",
     "ganboard check": "takes minutes; its claims: tests/unit/worker/selftest/test_model_claims.py",
     "ganboard evaluate --sweep": "needs a trained sweep; `ganboard evaluate latest` is executed",
-    "ganboard mlflow-sync": "is meant to run for ever; with --once it is executed",
     "ganboard predict RUN --times": "takes minutes; tests/integration/test_tiled_replicas.py",
     "ganboard run --preset mnist --set profile_steps=": (
         "trains for a minute; tests/unit/gan/training/test_profile.py"
