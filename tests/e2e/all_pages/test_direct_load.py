@@ -40,3 +40,13 @@ def test_no_page_asks_for_what_is_not_there(
         "/_stcore/health",
         "/_stcore/host-config",
     }
+
+
+@pytest.mark.thorough
+def test_the_chart_that_is_drawn_in_advance_leaves_nothing(page: Page, server: str) -> None:
+    page.add_init_script(
+        "new MutationObserver(() => { window.drawn ||= !!document.querySelector('.main-svg'); })"
+        ".observe(document, { childList: true, subtree: true })"
+    )
+    page.goto(server)  # no run, so no chart
+    page.wait_for_function("window.drawn && !document.querySelector('.js-plotly-plot')")
