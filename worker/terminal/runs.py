@@ -280,6 +280,7 @@ def _hardware(hardware: dict[str, Any]) -> str:
             *gpus,
             *(f"{k} {v}" for k, v in versions.items()),
         )
+        if part  # a script's machine is known by its name alone
     )
 
 

@@ -27,6 +27,7 @@ from ganboard.worker.foreign.event_files import BadEventFiles
 from ganboard.worker.foreign.storing import Imported
 from ganboard.worker.tensorboard import stored
 from ganboard.worker.tensorboard.event_file import EventFile
+from tests.cli import ganboard
 from tests.factories import make_run, png
 
 NOON = 1_700_000_000.0
@@ -124,6 +125,7 @@ def test_pytorch_s_files(context: Context, tmp_path: Path) -> None:
     assert found.problems == []
     assert run.name == "run1"
     assert run.hardware == {"host": "box"}
+    assert "None" not in ganboard("show", run.id).stdout
     assert (run.step, run.d_loss, run.steps_per_epoch) == (9, 1.25, None)
     assert np.isnan(values(context, run, "g_loss")[0])
     assert run.ended_at is not None
