@@ -16,7 +16,7 @@ window.loadPlotly = () => {
   return window.plotlyLoading;
 };
 
-// A browser compiles a function at its first call: for the first chart 0.1 s and more.
+// The first chart of a page takes longer than later ones; docs/scale.md has what this gains.
 function warmUp(plotly) {
   const element = document.createElement("div");
   element.ariaHidden = true;
