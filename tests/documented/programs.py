@@ -64,7 +64,7 @@ def docker(words: Words) -> Words:
     return rest[1:]
 
 
-BESIDE = ("tensorboard", "tensorboard-plugin-profile")  # of other makers
+BESIDE = ("plotly", "tensorboard", "tensorboard-plugin-profile")  # of other makers
 
 
 def pip(words: Words) -> None:

@@ -30,8 +30,8 @@ from ganboard.worker.context import Context
 from ganboard.worker.queue import attempt
 from ganboard.worker.queue.job import train_here
 from ganboard.worker.submission.submit import submit
+from ganboard.worker.terminal.one_run import print_run
 from ganboard.worker.terminal.run_view import Lines, State, View
-from ganboard.worker.terminal.runs import print_run
 from ganboard.worker.training import start
 from ganboard.worker.training.lease import Lease
 from ganboard.worker.training.start import PHASES, Start

@@ -127,7 +127,7 @@ def report(context: Context, run: Run, as_json: bool) -> None:
     """How a run ended, and the exit code that says so."""
     from ganboard.db.runs import queries
     from ganboard.worker.formatting import duration, rate
-    from ganboard.worker.terminal.runs import time_spent
+    from ganboard.worker.terminal.one_run import time_spent
 
     if as_json:
         print_document(context, run)

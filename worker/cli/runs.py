@@ -125,7 +125,7 @@ def show(
 
     if metric or metrics:
         return _show_metrics(run_id, metric or [], over, as_json)
-    from ganboard.worker.terminal.runs import print_run
+    from ganboard.worker.terminal.one_run import print_run
 
     context, found = find(run_id)
     if as_json:

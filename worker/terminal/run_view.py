@@ -15,7 +15,7 @@ from rich.text import Text
 from ganboard.db.runs import runtime_estimation
 from ganboard.worker.formatting import clean, decimal, duration, quality_summary, rate
 from ganboard.worker.terminal.console import make_console
-from ganboard.worker.terminal.runs import start_words
+from ganboard.worker.terminal.one_run import start_words
 from ganboard.worker.training.start import SLOW_SECONDS
 
 PROGRESS_SECONDS = 10.0  # between lines on how far a phase is

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ganboard.db.models import Epoch
-from ganboard.worker.terminal.runs import time_spent
+from ganboard.worker.terminal.one_run import time_spent
 
 
 def test_where_the_time_went() -> None:
