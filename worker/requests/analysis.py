@@ -24,7 +24,7 @@ from ganboard.gan.landscape.geometry import LandscapeError
 from ganboard.gan.settings import registry
 from ganboard.gan.settings.references import resolve
 from ganboard.worker import logs
-from ganboard.worker.artifacts import transfers
+from ganboard.worker.artifacts import picture_caches, transfers
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.process.parent_death import die_with_named_parent, environment_for_child
 from ganboard.worker.requests import evaluation, loop, network_files, versions
@@ -44,6 +44,7 @@ def compute(
 ) -> tuple[bytes, dict[str, Any]]:
     """The result and the facts of a surface, a prediction, an evaluation, a version of a model or a
     network as a file. Raises errors in one sentence, and Withdrawn."""
+    picture_caches.offer(context)
     if request.kind in (requests.REGISTRATION, requests.QUANTIZATION):
         return versions.compute(context, request, on_progress)
     if request.kind == requests.NETWORK_FILE:

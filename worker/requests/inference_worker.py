@@ -32,7 +32,7 @@ from ganboard.gan.data import catalog
 from ganboard.gan.data.dataset import DatasetError, Images
 from ganboard.gan.generation import latent_requests, nearest
 from ganboard.worker import logs
-from ganboard.worker.artifacts import transfers
+from ganboard.worker.artifacts import picture_caches, transfers
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.process import health
@@ -131,6 +131,7 @@ class InferenceWorker:
             # a request is no reason to download
             if absent := catalog.available(folder)[config.dataset]:
                 raise DatasetError(absent)
+            picture_caches.offer(context)
             images = data.load(config.model_copy(update={"limit": limit}), folder).images
             self._images = key, images, nearest.spacing(images)
         return self._images[1:]

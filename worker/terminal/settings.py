@@ -21,12 +21,16 @@ def settings_document() -> dict[str, Any]:
     """All settings and presets, JSON-ready."""
     from ganboard.gan import presets
 
+    schemas = {
+        name: model.config.model_json_schema()["properties"]
+        for name, model in registry.models().items()
+    }
     settings = [
         {
             "name": name,
             "group": group,
             "default": field.default,
-            "allowed": _allowed(name, field, models[0]),
+            "allowed": _allowed(name, field, models[0].name, schemas[models[0].name]),
             "unit": declared(field).unit,
             "why": field.description,
             "models": [model.name for model in models],
@@ -84,11 +88,12 @@ def _declarations(name: str) -> list[tuple[FieldInfo, list[Model]]]:
     return found
 
 
-def _allowed(name: str, field: FieldInfo, model: Model) -> str:
-    """The values that a setting may have, in words."""
-    if choices := options(name, field, {"model": model.name}):
+def _allowed(name: str, field: FieldInfo, model: str, schemas: dict[str, Any]) -> str:
+    """The values that a setting of this model may have, in words; the model's settings have these
+    JSON schemas."""
+    if choices := options(name, field, {"model": model}):
         return " | ".join(map(str, choices))
-    return _permitted(model.config.model_json_schema()["properties"][name])
+    return _permitted(schemas[name])
 
 
 def _permitted(schema: dict[str, Any]) -> str:

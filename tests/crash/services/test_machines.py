@@ -165,7 +165,7 @@ def test_a_machine_is_killed_and_comes_back(
         monkeypatch.setenv("GANBOARD_DATABASE_URL", server.url)
         context = open_context()
         with machines(context, tmp_path, "a", "b", GANBOARD_MACHINE_WAIT="600") as (a, b):
-            settings = load("tiny", {**SMALL, "epochs": 400 if FULL else 60, "keep_checkpoints": 2})
+            settings = load("tiny", {**SMALL, "epochs": 400 if FULL else 30, "keep_checkpoints": 2})
             run = submit(context, settings, name="disturbed")
             a.start()
             wait_until(

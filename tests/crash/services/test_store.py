@@ -37,7 +37,7 @@ def test_another_machine_goes_on_from_what_was_stored(
         context = open_context()
         variables = {"GANBOARD_MACHINE_WAIT": "3", "GANBOARD_STORE": url}
         with machines(context, tmp_path, "a", "b", **variables) as (a, b):
-            settings = load("tiny", {**SMALL, "epochs": 400 if FULL else 80, "keep_checkpoints": 2})
+            settings = load("tiny", {**SMALL, "epochs": 400 if FULL else 40, "keep_checkpoints": 2})
             run = submit(context, settings, name="disturbed")
             a.start()
             wait_until(

@@ -11,15 +11,20 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import col
 
+from ganboard.db import requests
 from ganboard.db.clock import now
 from ganboard.db.engine import writing
-from ganboard.db.models import Artifact
+from ganboard.db.errors import UnknownRun
+from ganboard.db.models import Artifact, Request
 from ganboard.db.placement import artifacts
+from ganboard.gan import presets
 from ganboard.gan.data import pictures
 from ganboard.gan.data.pictures import cache, decoder
 from ganboard.worker.artifacts import picture_caches, uploader
 from ganboard.worker.artifacts.store import Store, open_store
 from ganboard.worker.context import Context
+from ganboard.worker.requests import analysis
+from ganboard.worker.requests.inference_worker import InferenceWorker
 from tests.stores import names
 from tests.unit.gan.data.pictures.files import grey, put
 
@@ -81,6 +86,21 @@ def test_another_machine_fetches_it(
     assert found.classes == ("a", "b")
     assert found.remarks == ()
     assert upload(other) == 0
+
+
+def test_so_does_the_search_for_nearest_images(
+    here: Context, other: Context, made: str, no_decoder: None
+) -> None:
+    config = presets.load("tiny", {"dataset": "images", "images_path": "set"})
+    images, _ = InferenceWorker()._training_images(other, config, lambda *_: None)
+    assert len(images) == 2
+
+
+def test_so_do_analyses(here: Context, other: Context, made: str, no_decoder: None) -> None:
+    asked = Request(kind=requests.EVALUATION, run_id="gone")
+    with pytest.raises(UnknownRun):
+        analysis.compute(other, asked, lambda *_: None)
+    assert load(other).digest == load(here).digest
 
 
 def test_runs_that_are_removed_leave_it(here: Context, made: str) -> None:
