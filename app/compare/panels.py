@@ -123,7 +123,7 @@ def _missing(compared: Compared, found: Mapping[str, Found]) -> list[str]:
         return []
     if len(reasons) == len(found):
         return [next(iter(reasons.values()))]
-    return [f"Not stored of {_runs(compared, list(reasons))}."]
+    return [f"Not stored for {_runs(compared, list(reasons))}."]
 
 
 def _notes(compared: Compared, points: Mapping[str, Points]) -> list[str]:

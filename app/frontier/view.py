@@ -29,7 +29,7 @@ from ganboard.worker.figures.many import frontier
 from ganboard.worker.figures.template import plain
 
 ROWS = 50  # of the table
-UNMEASURED = "Energy and money are not recorded with runs, so neither can be chosen as the cost."
+UNMEASURED = "Energy and money are not recorded, so neither can be chosen as the cost."
 _DOT = re.compile(r"([a-z0-9]{1,32})@(\d{1,9})", re.ASCII)
 
 
@@ -78,13 +78,14 @@ def _view(_context: Context, version: points.Version, options: Options) -> View:
     groups = controls.compared(points.entries(_context, version))
     entries = groups.get(options.data, {}).get(options.evaluation, [])
     said = words(configs(entries))
+    # many runs have the same settings
+    lines = {
+        text: "".join(f"<br>{plain(line)}" for line in wrap(formatting.shorten(text, 160), 60))
+        for text in set(said.values())
+    }
     texts = {
-        entry.run.id: "<br>".join(
-            (
-                f"<b>{plain(formatting.shorten(entry.run.name, 60))}</b>",
-                *map(plain, wrap(formatting.shorten(said[entry.run.id], 160), 60)),
-            )
-        )
+        entry.run.id: f"<b>{plain(formatting.shorten(entry.run.name, 60))}</b>"
+        + lines[said[entry.run.id]]
         for entry in entries
     }
     own, order = controls.groups_of(entries, options.colour)
@@ -258,8 +259,8 @@ def _table(view: View, options: Options) -> None:
                 " counts as infinitely expensive.",
             ),
             "Reached by": st.column_config.TextColumn(
-                help="Runs that are equal but for the seed; those that still train count once they"
-                " reached it."
+                help="Runs that differ only in the seed; those that still train count once they"
+                " have reached it."
             ),
             f"Best {metric.label}": number(format="%.4g", help=metric.meaning),
             "Run": st.column_config.LinkColumn(

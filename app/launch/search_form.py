@@ -89,7 +89,7 @@ def asked_objective(base: Mapping[str, Any]) -> Objective:
         format_func=objective.KINDS.__getitem__,
         key="search_objective",
         filter_mode=None,
-        help="What of a run counts. Only finished runs have a result.",
+        help="The result of a run. Only finished runs have one.",
         persist_state="session",
     )
     target = None
@@ -114,8 +114,8 @@ def asked_method() -> tuple[str, str, int]:
         key="search_sampler",
         filter_mode=None,
         help=(
-            f"Who chooses the next settings. TPE draws {definition.STARTUP} at random, then learns"
-            " from the results (Bergstra et al. 2011)."
+            f"How the next settings are chosen. TPE draws {definition.STARTUP} at random, then"
+            " learns from the results (Bergstra et al. 2011)."
         ),
         persist_state="session",
     )
@@ -126,10 +126,10 @@ def asked_method() -> tuple[str, str, int]:
         key="search_pruner",
         filter_mode=None,
         help=(
-            "What stops poor runs early, by their evaluations so far. **Median**: worse than half"
-            " of the finished runs at the same epoch. **Successive halving**: not among the best"
-            f" third at epochs that grow by a factor of {definition.REDUCTION} (ASHA, Li et al."
-            " 2020)."
+            "How poor runs are stopped early, by their evaluations so far. **Median**: worse than"
+            " half of the finished runs at the same epoch. **Successive halving**: not among the"
+            f" best third at epochs that grow by a factor of {definition.REDUCTION} (ASHA, Li et"
+            " al. 2020)."
         ),
         persist_state="session",
     )

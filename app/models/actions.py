@@ -158,7 +158,7 @@ def _ask_quantization(context: Context, version: ModelVersion, key: str) -> None
 
 def _delete(context: Context, version: ModelVersion, aliases: Sequence[str]) -> None:
     named = f" Its aliases go with it: {', '.join(aliases)}." if aliases else ""
-    st.caption(f"Deletes the files of {called(version)} at once and for good.{named}")
+    st.caption(f"Deletes the files of {called(version)} immediately; this cannot be undone.{named}")
     st.button(
         f"Delete {called(version)}",
         key=f"delete_{version.id}",

@@ -48,7 +48,9 @@ def show(
                 key=opened,
                 help="Name and version: click one to see it below",
             ),
-            "Aliases": column.ListColumn(width=110, help="Names that can be moved to others"),
+            "Aliases": column.ListColumn(
+                width=110, help="Names that can be moved to other versions"
+            ),
             "Quality": column.TextColumn(
                 width=290, help="The main metric; compared with versions that were measured alike"
             ),

@@ -32,7 +32,7 @@ PACKAGES = (
     "numpy",
     "pandas",
 )
-STATUS_WORDS = {"ok": "Well", "warn": "Warning", "fail": "Error"}
+STATUS_WORDS = {"ok": "OK", "warn": "Warning", "fail": "Error"}
 
 
 def render() -> None:
@@ -117,7 +117,7 @@ def _metrics(context: Context, *, queue: doctor.Check) -> None:
         ),
         (
             "Queue",
-            "Answers" if queue.status == "ok" else "No answer",
+            "Reachable" if queue.status == "ok" else "Unreachable",
             "Redis only notifies workers; the work itself is stored in the database",
         ),
         (

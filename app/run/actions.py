@@ -21,7 +21,7 @@ from ganboard.worker.submission import submit
 OUTCOME = "run_actions_outcome"
 SELECTED = "runs_selected"
 GONE = "run_actions_gone"
-TO_TRASH = "Move to the trash, from which everything returns for a week."
+TO_TRASH = "Move to the trash, from which runs can be restored for a week."
 SCRIPTS = "A script trains this run. Run the script again to train it again."
 
 

@@ -49,7 +49,7 @@ def draw(engine: Engine, run: Run, options: LossOptions) -> None:
     drawn, count = by_step(engine, run, "logged", (options, run.reports), charts)
     spread, spread_count = by_step(engine, run, "spread", run.reports, spreads)
     if not drawn and not spread:
-        nothing(run, "Metrics appear when the script logs others than g_loss and d_loss.")
+        nothing(run, "Metrics other than g_loss and d_loss appear here once the script logs them.")
         return
     _show(drawn, count, "metric")
     if spread:

@@ -13,9 +13,9 @@ from ganboard.app.run.actions import SELECTED
 
 MEANINGS = {
     "j": "Preview the next run of the list",
-    "k": "Preview the run before",
+    "k": "Preview the previous run of the list",
     "Enter": "Open the previewed run",
-    "x": "Select the previewed run, or not",
+    "x": "Select or deselect the previewed run",
     "c": "Compare the selected runs",
 }
 _STEPS = {"j": 1, "k": -1}

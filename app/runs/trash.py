@@ -30,7 +30,7 @@ def buttons(context: Context, runs: list[Run]) -> None:
         "Restore",
         key="restore_deleted",
         icon=":material/restore_from_trash:",
-        **auth.writer("Take runs out of the trash, with all that they have", disabled=not runs),
+        **auth.writer("Restore runs from the trash, with all their data", disabled=not runs),
     ):
         actions.act(runs, "Restored {}.", lambda run: trash.restore(context.engine, run_id=run.id))
         st.rerun()

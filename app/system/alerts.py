@@ -104,7 +104,7 @@ def _row(text: str) -> Iterator[None]:
 
 def _switch(which: str, *, on: bool) -> bool:
     icon = ":material/notifications_off:" if on else ":material/notifications:"
-    about = "What waits is cancelled." if on else "What happened meanwhile is not sent."
+    about = "Waiting messages are cancelled." if on else "Events in the meantime are not sent."
     return _button("Switch off" if on else "Switch on", icon, f"switch_{which}", about)
 
 
@@ -144,14 +144,14 @@ def _deliveries(context: Context, names: dict[str, str]) -> None:
         )
         for one in newest
     ]
-    columns = ["When", "Channel", "Event", "Of", "Delivery", "Failed tries", "Error"]
+    columns = ["When", "Channel", "Event", "Of", "Delivery", "Failed attempts", "Error"]
     st.dataframe(
         pd.DataFrame(rows, columns=columns),
         hide_index=True,
         key="deliveries",
         column_config={
             "Delivery": st.column_config.TextColumn(
-                help="Alerts that cannot be delivered are tried again for about five hours"
+                help="Alerts that cannot be delivered are retried for about five hours"
             )
         },
     )

@@ -46,7 +46,7 @@ def new(context: Context, signed_in: str | None) -> None:
             "Scope",
             ["read"] if viewer else list(SCOPES),
             format_func=SCOPES.__getitem__,
-            help="Viewers' tokens read." if viewer else None,
+            help="Tokens of viewers can only read." if viewer else None,
         )
         days = st.selectbox("Valid for", [*LIFETIMES], index=1, format_func=LIFETIMES.__getitem__)
         asked = st.form_submit_button("Create", type="primary")
@@ -77,7 +77,7 @@ def _row(context: Context, token: ApiToken, signed_in: str | None) -> None:
             icon=":material/key_off:",
             key=f"revoke_{token.id}",
             type="tertiary",
-            help="End this token at once.",
+            help="Revoke this token immediately.",
         ):
             with errors.sentences():
                 who = signed_in or account()

@@ -159,11 +159,11 @@ def _background(context: Context, service: Service) -> list[dict[str, Any]]:
 
 
 def show_waiting(context: Context) -> None:
-    """What waits for a worker, the next one first."""
+    """The runs that wait for a worker, the next one first."""
     runs = backlog.waiting_runs(context.engine)
     if not runs:
         return
-    st.header("What waits", anchor=False)
+    st.header("Waiting runs", anchor=False)
     present = queries.database_time(context.engine)
     reasons = why.reasons(context, runs[:WAITING_SHOWN])
     rows = [

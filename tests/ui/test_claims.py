@@ -28,14 +28,14 @@ def test_a_claim_that_has_ended(context: Context) -> None:
     assert len(figures(at)) == 2
     assert list(at.dataframe[0].value["pair"]) == [pair["pair"] for pair in ended.evidence]
     assert at.code[0].value.startswith("ganboard claim 'at least 1.3x")
-    assert "No process of claims" not in said
+    assert "No claims process" not in said
 
 
 def test_an_open_claim_can_be_stopped(context: Context) -> None:
     claim = stated(context)
     at = open_page("claims")
     assert "Open: 0 pairs of at most 6 counted" in words(at)
-    assert "No process of claims is running" in words(at)
+    assert "No claims process is running" in words(at)
     checked(button(at, "Stop").click().run())
     assert records.find(context.engine, claim.id).status == "stopped"
 

@@ -219,7 +219,7 @@ def test_compared_runs_share_the_panels(context: Context, make_run: MakeRun) -> 
     assert [trace["name"] for trace in fid["data"]] == ["one", "two"]
     assert [trace["name"] for trace in psnr["data"]] == ["mine"]
     assert len(balance["data"]) == 3
-    assert "Not stored of “mine”." in words(at)
+    assert "Not stored for “mine”." in words(at)
     assert "There is no metric 'nothing'." in words(at)
     grouped = open_page(
         "compare",

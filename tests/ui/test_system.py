@@ -23,7 +23,7 @@ from tests.unit.db.stored_runs import contents
 from tests.unit.worker.claims.pairs import stated
 
 MakeRun = Callable[..., Run]
-STATUS_WORDS = {"ok": "Well", "warn": "Warning", "fail": "Error"}
+STATUS_WORDS = {"ok": "OK", "warn": "Warning", "fail": "Error"}
 
 
 def metrics(at) -> dict[str, str]:  # type: ignore[no-untyped-def]
@@ -69,7 +69,7 @@ def test_counts_come_from_the_database(context: Context, make_run: MakeRun) -> N
         "1 of 1",
         "1",
         "2",
-        "No answer",
+        "Unreachable",
     )
     assert "4 runs" in next(metric.help for metric in at.metric if metric.label == "Database")
     row = table(at, "Worker").iloc[0]

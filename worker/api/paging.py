@@ -14,7 +14,7 @@ MAX_LISTED = 200
 USUALLY_LISTED = 50
 Row = TypeVar("Row")
 Limit = Annotated[int, Query(ge=1, le=MAX_LISTED)]
-After = Annotated[str | None, Query(description="`next` of the page before.")]
+After = Annotated[str | None, Query(description="`next` of the previous page.")]
 
 
 def position(after: str | None) -> cursor.Position | None:

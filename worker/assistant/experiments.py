@@ -14,7 +14,7 @@ BEST = 20  # trials of a search that are shown
 LONG = ("definition", "treatment", "control", "machine", "pairs")  # left out
 Id = Annotated[str, Field(description="An id, the beginning of one, or `latest`.")]
 Limit = Annotated[int, Field(ge=1, le=200)]
-After = Annotated[str | None, Field(description="`next` of the page before.")]
+After = Annotated[str | None, Field(description="`next` of the previous page.")]
 
 
 def add(server: MCPServer[Any], api: Api) -> None:

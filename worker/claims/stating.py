@@ -25,7 +25,7 @@ from ganboard.worker.submission.evaluation import EVERY
 DEFAULT_PAIRS, DEFAULT_CONFIDENCE, DEFAULT_POWER = 10, 0.95, 0.8
 MAX_HOURS = 24.0 * 30
 NO_RUNNER = (
-    "No process of claims is running, so no run is submitted. `ganboard up` starts one; elsewhere"
+    "No claims process is running, so no run is submitted. `ganboard up` starts one; elsewhere"
     " run `ganboard claims work`."
 )
 

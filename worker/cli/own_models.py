@@ -11,7 +11,7 @@ import typer
 from ganboard.worker.cli import output
 from ganboard.worker.cli.options import AsJson
 
-new_app = typer.Typer(no_args_is_help=True, help="Write the beginning of a model of your own.")
+new_app = typer.Typer(no_args_is_help=True, help="Write a template of a model of your own.")
 
 
 @new_app.callback()

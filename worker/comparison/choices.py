@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ganboard.db.models import Run
@@ -55,8 +55,13 @@ def varying(configs: Collection[Mapping[str, Any]]) -> list[str]:
     return [
         name
         for name in all_defaults()
-        if name not in ignored and len({str(config.get(name)) for config in configs}) > 1
+        if name not in ignored and _differ(config.get(name) for config in configs)
     ]
+
+
+def _differ(values: Iterator[Any]) -> bool:
+    first = next(values, None)
+    return any(value != first for value in values)
 
 
 def words(configs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

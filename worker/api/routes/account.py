@@ -13,7 +13,7 @@ from ganboard.worker.api.callers import Calling, Reading, Writing
 router = APIRouter(tags=["account"])
 
 
-@router.get("/me", summary="Who calls, and what they may do")
+@router.get("/me", summary="Show the caller and its rights")
 def me(caller: Calling) -> answers.Me:
     return answers.Me(who=caller.who, scope=caller.scope, token_id=caller.token_id)
 
@@ -26,7 +26,7 @@ def list_tokens(context: Reading, caller: Calling) -> list[answers.TokenRow]:
     return [answers.TokenRow.model_validate(token) for token in found]
 
 
-@router.delete("/tokens/{token_id}", summary="Revoke a token of the caller's", status_code=204)
+@router.delete("/tokens/{token_id}", summary="Revoke one of the caller's tokens", status_code=204)
 def revoke(context: Writing, caller: Calling, token_id: str) -> None:
     own = caller.who
     # `Audited` records the request, as it does every other
@@ -37,7 +37,7 @@ def revoke(context: Writing, caller: Calling, token_id: str) -> None:
 def audit_log(
     context: Writing,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-    before: Annotated[int | None, Query(description="`next` of the page before.")] = None,
+    before: Annotated[int | None, Query(description="`next` of the previous page.")] = None,
 ) -> answers.Page[answers.AuditRow]:
     """Changes that were asked for through this API, and tokens made and revoked. For operators
     alone: it needs a token with scope write."""

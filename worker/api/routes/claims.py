@@ -30,7 +30,7 @@ def list_claims(
     return paging.answer(found, [_summary(one) for one in found.rows])
 
 
-@router.post("/plans/claim", summary="What testing a claim may take")
+@router.post("/plans/claim", summary="Estimate the test of a claim")
 def plan(context: Reading, asked: bodies.Claim) -> answered.ClaimPlan:
     """Nothing is stored."""
     prepared = stating.prepare(context, _asked(asked))
@@ -43,7 +43,7 @@ def plan(context: Reading, asked: bodies.Claim) -> answered.ClaimPlan:
     )
 
 
-@router.post("/claims", summary="State a claim and have it tested", status_code=CREATED)
+@router.post("/claims", summary="State a claim and test it", status_code=CREATED)
 def state(context: Writing, asked: bodies.Claim) -> answered.ClaimSummary:
     """Pairs of runs with equal seeds are trained until the interval decides or the budget ends.
     `ganboard up`, or `ganboard claims work`, submits them."""
@@ -57,7 +57,7 @@ def show(context: Reading, claim: ClaimId) -> answered.ClaimState:
 
 @router.get(
     "/claims/{claim}/page",
-    summary="A claim as one HTML file",
+    summary="Download a claim as one HTML file",
     response_class=Response,
     responses={200: {"content": {"text/html": {}}}},
 )

@@ -35,7 +35,7 @@ def launch(context: Writing, asked: bodies.Launch) -> answers.RunSummary:
     return views.summary(context, run.id)
 
 
-@router.post("/sweeps", summary="Queue a grid of runs", status_code=CREATED)
+@router.post("/sweeps", summary="Queue a sweep", status_code=CREATED)
 def launch_sweep(context: Writing, asked: bodies.Sweep) -> answers.Swept:
     """All runs are stored, or none. They are evaluated after their last epoch, unless the preset or
     the settings say quality_every."""
@@ -50,16 +50,14 @@ def launch_sweep(context: Writing, asked: bodies.Sweep) -> answers.Swept:
     return answers.Swept(sweep=sweep_id, runs=views.summaries(context, runs))
 
 
-@router.post(
-    "/runs/{run}/clone", summary="Queue a run with another's settings", status_code=CREATED
-)
+@router.post("/runs/{run}/clone", summary="Clone a run", status_code=CREATED)
 def clone(context: Writing, run: str, asked: bodies.Settings) -> answers.RunSummary:
     parent = views.find(context, run)
     cloned = submit.clone(context, parent.id, asked.settings, name=asked.name)
     return views.summary(context, cloned.id)
 
 
-@router.post("/runs/{run}/fork", summary="Queue a run that continues another", status_code=CREATED)
+@router.post("/runs/{run}/fork", summary="Fork a run from a checkpoint", status_code=CREATED)
 def fork(context: Writing, run: str, asked: bodies.Fork) -> answers.RunSummary:
     parent = views.find(context, run)
     forked = forking.fork(context, parent.id, asked.settings, step=asked.step, name=asked.name)
@@ -74,7 +72,7 @@ def stop(context: Writing, run: str) -> answers.RunSummary:
     return views.summary(context, found.id)
 
 
-@router.post("/runs/{run}/resume", summary="Queue a stopped or failed run again")
+@router.post("/runs/{run}/resume", summary="Resume a stopped or failed run")
 def resume(context: Writing, run: str, asked: bodies.Resume | None = None) -> answers.RunSummary:
     """It goes on from its latest checkpoint."""
     found = views.find(context, run)

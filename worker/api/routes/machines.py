@@ -18,7 +18,7 @@ def list_machines(context: Reading) -> list[answers.MachineRow]:
     return [views.machine(one) for one in fleet.machines(context.engine)]
 
 
-@router.post("/machines/{machine}/drain", summary="Let a machine start no further run")
+@router.post("/machines/{machine}/drain", summary="Drain a machine: it starts no further run")
 def drain(context: Writing, machine: str) -> answers.MachineRow:
     """What it trains goes on to its end."""
     name = fleet.find(context.engine, machine).name
@@ -27,7 +27,9 @@ def drain(context: Writing, machine: str) -> answers.MachineRow:
 
 
 @router.post(
-    "/machines/{machine}/undrain", summary="Let a machine start runs again", status_code=204
+    "/machines/{machine}/undrain",
+    summary="Undrain a machine: it starts runs again",
+    status_code=204,
 )
 def undrain(context: Writing, machine: str) -> None:
     """One that is away is no longer listed then."""

@@ -31,7 +31,7 @@ def show(context: Reading, version: str) -> answers.Version:
     return _row(context, versions.find(context.engine, version))
 
 
-@router.put("/models/{version}/alias", summary="Have a word stand for this version")
+@router.put("/models/{version}/alias", summary="Set an alias of a version")
 def alias(context: Writing, version: str, asked: bodies.Alias) -> answers.Version:
     """Taken from the version of this model that has it."""
     found = versions.find(context.engine, version)

@@ -17,7 +17,7 @@ ACCEPTED = 202
 router = APIRouter(tags=["requests"])
 
 
-@router.get("/requests/{request_id}", summary="Show how far a request is")
+@router.get("/requests/{request_id}", summary="Show the progress of a request")
 def show(context: Reading, request_id: str) -> answers.Answer:
     found = requests.find(context.engine, request_id)
     if found is None:
@@ -50,9 +50,7 @@ def write_network(context: Writing, run: str, asked: bodies.WriteNetwork) -> ans
     return _asked(context, network_files.ask(context, views.find(context, run), options))
 
 
-@router.post(
-    "/models/{version}/quantizations", summary="Store a version in fewer bits", status_code=ACCEPTED
-)
+@router.post("/models/{version}/quantizations", summary="Quantize a version", status_code=ACCEPTED)
 def quantize(context: Writing, version: str, asked: bodies.Quantize) -> answers.Answer:
     """Refused by the worker when quality suffers more than the limit."""
     found = versions.find(context.engine, version)

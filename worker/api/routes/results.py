@@ -30,7 +30,7 @@ def metrics(context: Reading, run: str) -> list[answers.MetricName]:
     ]
 
 
-@router.get("/runs/{run}/values", summary="Values of metrics or expressions")
+@router.get("/runs/{run}/values", summary="Show values of metrics or expressions")
 def values(
     context: Reading,
     run: str,
@@ -61,7 +61,7 @@ def values(
 
 @router.get(
     "/runs/{run}/images/{epoch}",
-    summary="The image grid of an epoch as PNG",
+    summary="Download the image grid of an epoch as PNG",
     response_class=Response,
     responses={200: {"content": {"image/png": {}}}},
 )
@@ -84,7 +84,7 @@ def events(
     return [answers.RunEvent.model_validate(event) for event in found]
 
 
-@router.get("/runs/{run}/explanation", summary="What stands out in the course of a run")
+@router.get("/runs/{run}/explanation", summary="Diagnose a run")
 def explanation(context: Reading, run: str) -> answers.Explanation:
     """Mode collapse, an overpowering discriminator, plateaus, loss spikes, slow epochs, restarts;
     each with its epochs, the numbers it follows from, and settings for a clone."""

@@ -35,8 +35,10 @@ router = APIRouter(tags=["runs"])
 @router.get("/runs", summary="List runs, newest first")
 def list_runs(
     context: Reading,
-    status: Annotated[list[Status] | None, Query(description="One of several.")] = None,
-    tag: Annotated[list[str] | None, Query(description="Has all of them.")] = None,
+    status: Annotated[
+        list[Status] | None, Query(description="Any of these; can be repeated.")
+    ] = None,
+    tag: Annotated[list[str] | None, Query(description="All of these; can be repeated.")] = None,
     name: Annotated[str, Query(description="Contained in the name, in any case.")] = "",
     preset: str | None = None,
     sweep: str | None = None,
@@ -105,7 +107,7 @@ def delete(context: Writing, run: str) -> answers.RunSummary:
     return views.summary(context, found.id)
 
 
-@router.post("/runs/{run}/restore", summary="Take a run out of the trash")
+@router.post("/runs/{run}/restore", summary="Restore a run from the trash")
 def restore(context: Writing, run: str) -> answers.RunSummary:
     found = views.find(context, run, trash_too=True)
     trash.restore(context.engine, run_id=found.id)

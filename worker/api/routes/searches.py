@@ -34,7 +34,7 @@ def list_searches(
     return paging.answer(found, [_summary(one) for one in found.rows])
 
 
-@router.post("/plans/search", summary="What a search would come to")
+@router.post("/plans/search", summary="Estimate a search")
 def plan(context: Reading, asked: bodies.Search) -> answered.SearchPlan:
     """Nothing is stored."""
     found = _planned(context, asked)
@@ -59,7 +59,7 @@ def show(context: Reading, search: SearchId) -> answered.SearchState:
     return _state(context, searches.find(context.engine, search))
 
 
-@router.post("/searches/{search}/stop", summary="Submit no further runs")
+@router.post("/searches/{search}/stop", summary="Stop a search")
 def stop(
     context: Writing, search: SearchId, asked: bodies.SearchStop | None = None
 ) -> answered.SearchSummary:
@@ -71,7 +71,7 @@ def stop(
     return _summary(searches.find(context.engine, found.id))
 
 
-@router.post("/searches/{search}/resume", summary="Let a search go on, or raise its budget")
+@router.post("/searches/{search}/resume", summary="Continue a search, or raise its budget")
 def resume(
     context: Writing, search: SearchId, asked: bodies.SearchBudget | None = None
 ) -> answered.SearchSummary:

@@ -52,7 +52,7 @@ def list_built_in(_: Reading) -> list[answered.BuiltInStudy]:
     ]
 
 
-@router.get("/studies/published", summary="Published results, as printed")
+@router.get("/studies/published", summary="List published results, as printed")
 def published(_: Reading) -> answered.Published:
     """On the authors' hardware; not measured here and not counted as runs."""
     return answered.Published(
@@ -66,7 +66,7 @@ def published(_: Reading) -> answered.Published:
     )
 
 
-@router.post("/plans/study", summary="What a study would come to")
+@router.post("/plans/study", summary="Estimate a study")
 def plan(context: Reading, asked: bodies.Study) -> answered.StudyPlan:
     """Nothing is stored."""
     needed = work.examine(context, _resolved(asked))
@@ -88,7 +88,7 @@ def plan(context: Reading, asked: bodies.Study) -> answered.StudyPlan:
     )
 
 
-@router.post("/studies", summary="Launch a study, or go on with it", status_code=CREATED)
+@router.post("/studies", summary="Launch or continue a study", status_code=CREATED)
 def launch(context: Writing, asked: bodies.Study) -> answered.LaunchedStudy:
     """Finished runs are used again, also those of other studies; a study that asks the same is gone
     on with, and what was stopped or failed resumed."""
@@ -97,7 +97,7 @@ def launch(context: Writing, asked: bodies.Study) -> answered.LaunchedStudy:
     return answered.LaunchedStudy.model_validate(state | {"queued": [run.id for run in queued]})
 
 
-@router.get("/studies/{study}", summary="Show how far a study is")
+@router.get("/studies/{study}", summary="Show the progress of a study")
 def show(context: Reading, study: StudyId) -> answered.StudyState:
     return _state(context, stored.find(context.engine, study))
 
@@ -116,7 +116,7 @@ def list_runs(context: Reading, study: StudyId) -> list[answered.StudyRun]:
     ]
 
 
-@router.get("/studies/{study}/results", summary="What a study has found")
+@router.get("/studies/{study}/results", summary="Show the results of a study")
 def show_results(context: Reading, study: StudyId) -> list[answered.StudyResult]:
     """Its figures in the order of the paper: numbers, verdict, the published claim."""
     found = stored.find(context.engine, study)

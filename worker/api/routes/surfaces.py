@@ -21,7 +21,7 @@ ACCEPTED = 202
 router = APIRouter(tags=["surfaces"])
 
 
-@router.post("/runs/{run}/surfaces", summary="Ask for a loss surface", status_code=ACCEPTED)
+@router.post("/runs/{run}/surfaces", summary="Request a loss surface", status_code=ACCEPTED)
 def ask(context: Writing, run: str, asked: bodies.Surface | None = None) -> answered.SurfaceState:
     """Through the end of the run, with the path of its weights. It is computed when all runs have
     ended; what waits already is not asked twice."""
@@ -31,10 +31,10 @@ def ask(context: Writing, run: str, asked: bodies.Surface | None = None) -> answ
     return _state(_find(context, surfaces.ask(context.engine, list(runs.values()), options)))
 
 
-@router.get("/surfaces", summary="List the loss surfaces that were asked for, newest first")
+@router.get("/surfaces", summary="List requested loss surfaces, newest first")
 def list_surfaces(
     context: Reading,
-    run: Annotated[str | None, Query(description="Through whose end they are.")] = None,
+    run: Annotated[str | None, Query(description="Only those through the end of this run.")] = None,
     limit: paging.Limit = paging.USUALLY_LISTED,
     after: paging.After = None,
 ) -> answers.Page[answered.SurfaceState]:
@@ -53,19 +53,19 @@ def list_surfaces(
     return paging.answer(found, [_state(one) for one in found.rows])
 
 
-@router.get("/surfaces/{surface}", summary="Show how far a loss surface is")
+@router.get("/surfaces/{surface}", summary="Show the progress of a loss surface")
 def show(context: Reading, surface: str) -> answered.SurfaceState:
     return _state(_find(context, surface))
 
 
-@router.get("/surfaces/{surface}/values", summary="The losses and paths of a surface")
+@router.get("/surfaces/{surface}/values", summary="Show the losses and paths of a surface")
 def values(context: Reading, surface: str) -> answered.SurfaceValues:
     found = _find(context, surface)
     nets: dict[str, Any] = surfaces.values(found)
     return answered.SurfaceValues.model_validate({"id": found.id, **nets})
 
 
-@router.delete("/surfaces/{surface}", summary="Take back a loss surface", status_code=204)
+@router.delete("/surfaces/{surface}", summary="Withdraw a loss surface", status_code=204)
 def cancel(context: Writing, surface: str) -> None:
     """One that waits or is being computed; what computes it stops soon."""
     surfaces.withdraw(context.engine, _find(context, surface))

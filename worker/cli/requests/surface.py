@@ -56,7 +56,7 @@ def surface(
     found = _answered(context, asked, quiet=as_json)
     if found is None:
         raise UnknownRun(
-            "The surface no longer exists: its run was deleted, or somebody took it back."
+            "The surface no longer exists: its run was deleted, or the request was withdrawn."
         )
     if found.error:
         raise geometry.LandscapeError(found.error)

@@ -195,7 +195,7 @@ def continue_search(
     ] = None,
     hours: Hours = None,
     no_hours: Annotated[
-        bool, typer.Option("--no-hours", help="Take away the limit of hours.")
+        bool, typer.Option("--no-hours", help="Remove the limit of hours.")
     ] = False,
     parallel: Annotated[
         int | None, typer.Option("--parallel", help="New number of runs at the same time.")

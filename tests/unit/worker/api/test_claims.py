@@ -41,7 +41,7 @@ def test_a_plan_stores_nothing(client_of: MakeClient) -> None:
 def test_a_claim_is_decided(client: TestClient, context: Context, claim: str) -> None:
     shown = client.get("/claims/latest").json()
     assert (shown["status"], shown["pairs"], shown["runs"]) == ("open", [], [])
-    assert "No process of claims is running" in shown["warning"]
+    assert "No claims process is running" in shown["warning"]
     assert shown["treatment"]["g_learning_rate"] == 1
     driver.advance(context)
     assert [run["status"] for run in client.get("/claims/latest").json()["runs"]] == ["queued"]

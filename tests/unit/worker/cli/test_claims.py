@@ -30,6 +30,6 @@ def test_a_claim_is_removed(context: Context) -> None:
 
 def test_an_open_claim_without_a_process(context: Context) -> None:
     claim = stated(context)
-    assert "No process of claims is running" in ganboard("claims", "show", "latest").stderr
+    assert "No claims process is running" in ganboard("claims", "show", "latest").stderr
     make_worker(context, "testbox:claims:1", kind=CLAIMS)
     assert ganboard("claims", "show", claim.id).stderr == ""
