@@ -14,7 +14,7 @@ from ganboard.db.models import Run
 from ganboard.db.runs import queries
 from ganboard.gan.presets import load
 from ganboard.worker.context import Context
-from ganboard.worker.queue import attempt, job
+from ganboard.worker.queue import job, trainers
 from ganboard.worker.submission.submit import submit
 from ganboard.worker.terminal.run_view import View
 from tests.crash import checker, trap
@@ -34,7 +34,7 @@ def hexes(context: Context, run: Run) -> list[tuple[str, str]]:
 def train(context: Context, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
     """Train a run here to its end, attempt after attempt; the nth attempt meets the nth of
     `traps`."""
-    monkeypatch.setattr(attempt, "TRAINER", (sys.executable, "-m", "tests.crash.trap"))
+    monkeypatch.setattr(trainers, "TRAINER", (sys.executable, "-m", "tests.crash.trap"))
 
     def trained(*traps: str, **settings: object) -> Run:
         monkeypatch.setenv(trap.TRAPS, json.dumps(traps))

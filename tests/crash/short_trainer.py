@@ -51,7 +51,7 @@ def main(run_id: str, attempt: int) -> int:
 
 
 def work() -> int:
-    from ganboard.worker.queue import attempt, rq_worker
+    from ganboard.worker.queue import rq_worker, trainers
 
     class NoProbe:
         """Asking for devices loads TensorFlow."""
@@ -59,7 +59,7 @@ def work() -> int:
         def result(self) -> None:
             return None
 
-    attempt.TRAINER = (sys.executable, "-m", "tests.crash.short_trainer")  # type: ignore[assignment]
+    trainers.TRAINER = (sys.executable, "-m", "tests.crash.short_trainer")  # type: ignore[assignment]
     rq_worker.DeviceProbe = NoProbe  # type: ignore[assignment,misc]
     return rq_worker.main()
 

@@ -23,8 +23,7 @@ from ganboard.db.models import Run
 from ganboard.db.runs import commands, queries
 from ganboard.worker.context import Context
 from ganboard.worker.process.parent_death import PARENT
-from ganboard.worker.queue import attempt as work_horse
-from ganboard.worker.queue import rq_worker
+from ganboard.worker.queue import rq_worker, trainers
 from ganboard.worker.queue.enqueue import JOB, QUEUE, enqueue_run, open_queue
 from ganboard.worker.queue.job import WORKER
 from ganboard.worker.queue.message import is_ours
@@ -123,7 +122,7 @@ def worker(
 ) -> Iterator[TrainWorker]:
     """A worker in this process; a trainer would end at once, without TensorFlow."""
     monkeypatch.setattr(rq_worker, "DeviceProbe", NoProbe)  # what this machine has plays no part
-    monkeypatch.setattr(work_horse, "TRAINER", ("true",))
+    monkeypatch.setattr(trainers, "TRAINER", ("true",))
     monkeypatch.setenv(WORKER, "box:1")
     monkeypatch.setenv(PARENT, str(os.getpid()))
     usual = {sig: signal.getsignal(sig) for sig in (signal.SIGINT, signal.SIGTERM)}
@@ -346,7 +345,7 @@ def test_a_job_that_turns_foreign_while_it_runs_ends_neither_worker_nor_run(
 ) -> None:
     run, mark = make_run(status="queued"), tmp_path / "begun"  # only the first attempt takes long
     monkeypatch.setattr(
-        work_horse,
+        trainers,
         "TRAINER",
         ("sh", "-c", f"test -e {mark} || {{ touch {mark}; sleep 2.5; }}; exit 1", "sh"),
     )

@@ -20,7 +20,7 @@ from ganboard.db.runs import queries
 from ganboard.gan.presets import load
 from ganboard.gan.verification import equivalence
 from ganboard.worker.context import Context
-from ganboard.worker.queue import attempt
+from ganboard.worker.queue import trainers
 from ganboard.worker.queue.job import train_here
 from ganboard.worker.selftest.selftest import difference
 from ganboard.worker.submission.submit import submit
@@ -129,7 +129,7 @@ def test_one_that_never_joins_is_named_and_nothing_is_left(
     context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        attempt, "TRAINER", (sys.executable, "-m", "tests.integration.worker_group", "1", "2")
+        trainers, "TRAINER", (sys.executable, "-m", "tests.integration.worker_group", "1", "2")
     )
     monkeypatch.setattr(process_group, "GRACE_SECONDS", 1)
     run = submit(context, load("tiny", {"strategy": "multi_worker", "replicas": 2}), here=True)

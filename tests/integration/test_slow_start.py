@@ -27,7 +27,7 @@ from ganboard.db.runs.commands import LEASE_SECONDS, START_LEASE_SECONDS
 from ganboard.gan.events import Phase
 from ganboard.gan.presets import load
 from ganboard.worker.context import Context
-from ganboard.worker.queue import attempt
+from ganboard.worker.queue import trainers
 from ganboard.worker.queue.job import train_here
 from ganboard.worker.submission.submit import submit
 from ganboard.worker.terminal.one_run import print_run
@@ -51,7 +51,7 @@ if "ganboard.worker.training.trainer" in sys.orig_argv:
 @pytest.fixture
 def never(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Trainers that load nothing; none of them is left behind."""
-    monkeypatch.setattr(attempt, "TRAINER", NEVER)
+    monkeypatch.setattr(trainers, "TRAINER", NEVER)
     yield
     assert not below(psutil.Process(), NEVER[-1])
 

@@ -1,5 +1,5 @@
-"""One attempt at a run, as a work-horse sees it: start the trainer processes of this machine, wait
-for them, and end the attempt in the database where they could not.
+"""One attempt at a run, as a work-horse sees it: let the trainer processes of this machine train,
+and end the attempt in the database where they could not.
 
 What watches several processes must not be one of them, since a process inside a collective notices
 nothing.
@@ -7,50 +7,26 @@ nothing.
 
 from __future__ import annotations
 
-import os
-import resource
-import signal
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from typing import IO, Any, NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import IO, Any
 
 from ganboard.db.errors import LeaseLost
 from ganboard.db.models import ACTIVE, Member
 from ganboard.db.placement import groups
 from ganboard.db.runs import commands, expiry, queries
-from ganboard.db.runs.commands import MAX_FAILURES, Claim
+from ganboard.db.runs.commands import Claim
 from ganboard.db.settings import SettingsError
 from ganboard.gan.devices import capabilities, hardware, runtime
-from ganboard.gan.distributed.cluster import Cluster
 from ganboard.gan.events import ControlSignal
 from ganboard.worker import logs, safe_files
 from ganboard.worker.context import Context
 from ganboard.worker.queue.interrupts import Interrupt
+from ganboard.worker.queue.trainers import Trainers, on_machine, ranks
 from ganboard.worker.telemetry import recording
-from ganboard.worker.training import worker_group
-from ganboard.worker.training.process_group import (
-    EXIT_ERROR,
-    EXIT_HANGS,
-    EXIT_PARTNER,
-    Ended,
-    ProcessGroup,
-)
-from ganboard.worker.training.start import MAX_LATE, TOO_LATE, Start
-from ganboard.worker.training.worker_group import Incomplete, Unreached, Watch
+from ganboard.worker.training.worker_group import Incomplete
 
 _REPEATED = "The work-horse was killed"  # and its worker has started another one
-TRAINER = (sys.executable, "-m", "ganboard.worker.training.trainer")
-
-
-class _Ending(NamedTuple):
-    """What the database is to say: a status, or that the attempt died of a cause."""
-
-    status: str = ""
-    error: str | None = None
-    cause: str = ""
-    because: str = ""  # why it is suspended, unless because its worker shuts down
-    limit: int = MAX_FAILURES  # deaths in a row, of which the last fails the run
 
 
 def lead(
@@ -73,15 +49,15 @@ def _lead(
     watched: recording.Watched,
 ) -> str | None:
     engine, run_id, attempt = context.engine, claim.run_id, claim.attempt
-    ranks = _ranks(claim.config)
-    if sentence := capabilities.too_many_processes(ranks, runtime.cores(), hardware.memory_limit()):
+    limits = runtime.cores(), hardware.memory_limit()
+    if sentence := capabilities.too_many_processes(ranks(claim.config), *limits):
         return commands.finish(
             engine, run_id=run_id, attempt=attempt, status="failed", error=sentence
         )
     members = groups.members(engine, run_id)
     with log_of(context, run_id, attempt) as log:
-        here = _Here(context, claim, ranks, log, interrupt, verdict)
-        ending = here.lead(members[0]) if members else here.train()
+        trainers = Trainers(context, claim, log, interrupt, verdict)
+        ending = trainers.lead(members[0]) if members else trainers.train()
     run = queries.get_run(engine, run_id)
     if run is None or run.attempt != attempt or run.status not in ACTIVE:
         return None  # the trainer said itself how it ended, or another attempt has taken over
@@ -105,187 +81,15 @@ def follow(context: Context, member: Member, interrupt: Interrupt) -> None:
     claim = Claim(run.id, member.attempt, run.config)
     report: dict[str, Any] = {"ended": True}
     with log_of(context, run.id, member.attempt) as log, suppress(LeaseLost):
-        here = _Here(context, claim, _ranks(run.config), log, interrupt, "suspend")
+        trainers = Trainers(context, claim, log, interrupt, "suspend")
         try:
-            if failure := _REPEATED if member.ports else here.follow(member):
-                report["failure"] = _on(member, failure)
+            if failure := _REPEATED if member.ports else trainers.follow(member):
+                report["failure"] = on_machine(member, failure)
         except SettingsError as error:
-            report.update(failure=_on(member, str(error)), final=True)
+            report.update(failure=on_machine(member, str(error)), final=True)
         except Incomplete:
             pass  # the leader says so
         groups.report(engine, member, **report)
-
-
-class _Here:
-    """The trainer processes of an attempt on this machine."""
-
-    def __init__(
-        self,
-        context: Context,
-        claim: Claim,
-        ranks: int,
-        log: IO[str],
-        interrupt: Interrupt,
-        verdict: ControlSignal,
-    ) -> None:
-        self._context, self._claim, self._ranks = context, claim, ranks
-        self._log, self._interrupt, self._verdict = log, interrupt, verdict
-        self._kills = hardware.oom_kills()
-
-    def train(self, places: Sequence[Cluster] = (), member: Member | None = None) -> _Ending:
-        """Run the processes, of which the first is rank 0, until they end."""
-        engine = self._context.engine
-        watch: Watch | None = None
-        with self._processes(places) as group, ExitStack() as stack:
-            if member is not None:
-                watch = Watch(
-                    engine,
-                    member,
-                    end=group.kill,
-                    leave=group.terminate,
-                    shuts_down=lambda: self._interrupt.came,
-                )
-                stack.enter_context(watch)
-            start = stack.enter_context(Start(engine, self._claim, group.kill))
-            ended = group.wait()
-        if self._interrupt.came:
-            return _Ending("stopped" if self._verdict == "stop" else "suspended")
-        if start.outcome == "stop":
-            return _Ending("stopped")
-        if start.outcome == "late":
-            return _Ending(cause=TOO_LATE, limit=MAX_LATE)
-        trouble = watch.trouble if watch else None
-        if member is not None and trouble is None and ended.code == EXIT_PARTNER:
-            with suppress(LeaseLost):
-                trouble = worker_group.cause_elsewhere(engine, member)
-        if trouble is not None and trouble.final:
-            return _Ending("failed", trouble.failure)
-        if trouble is not None:
-            if worker_group.apart(engine, groups.members(engine, self._claim.run_id)):
-                return _Ending("suspended", because=str(trouble.failure))
-            return _Ending(cause=str(trouble.failure))
-        if watch and watch.leaving:
-            return _Ending("suspended")
-        return self._death(ended)
-
-    def lead(self, member: Member) -> _Ending:
-        """As `train`, once the other machines of the group are ready."""
-        claim = self._claim
-        engine = self._context.engine
-        stop = False
-
-        def renew() -> None:
-            nonlocal stop
-            stop = commands.renew(
-                engine,
-                run_id=claim.run_id,
-                attempt=claim.attempt,
-                lease_seconds=commands.START_LEASE_SECONDS,
-            )
-            if stop or self._interrupt.came:
-                raise Incomplete("it was stopped")
-
-        try:
-            with self._gathered(member, renew) as places:
-                return self.train(places, member)
-        except Unreached as error:
-            return _Ending("suspended", because=str(error))
-        except Incomplete as error:
-            if self._interrupt.came or stop:
-                suspend = self._interrupt.came and self._verdict == "suspend"
-                return _Ending("suspended" if suspend else "stopped")
-            return _Ending("failed", str(error)) if error.final else _Ending(cause=str(error))
-        except SettingsError as error:
-            return _Ending("failed", _on(member, str(error)))
-        except LeaseLost:
-            return _Ending(cause="Another attempt has taken over")  # and nothing is written
-
-    def follow(self, member: Member) -> str | None:
-        """Run the processes, none of which is rank 0; how they ended if it was their own doing."""
-        engine = self._context.engine
-
-        def until_leader_ends() -> None:
-            """The leader ends the attempt, which ends this machine's part."""
-
-        with (
-            self._gathered(member, until_leader_ends) as places,
-            self._processes(places, {worker_group.MEMBER: str(member.index)}) as group,
-            Watch(
-                engine,
-                member,
-                end=group.kill,
-                leave=until_leader_ends,
-                shuts_down=lambda: self._interrupt.came,
-            ),
-        ):
-            ended = group.wait()
-        # with EXIT_ERROR the trainer has reported its failure itself
-        return None if ended.code in (0, EXIT_PARTNER, EXIT_ERROR) else self._death(ended).cause
-
-    def _gathered(self, member: Member, each_round: Any) -> Any:
-        context = self._context
-        return worker_group.gathered(
-            context.engine, context.settings, member, self._ranks, each_round
-        )
-
-    @contextmanager
-    def _processes(
-        self, places: Sequence[Cluster], more: Mapping[str, str] | None = None
-    ) -> Iterator[ProcessGroup]:
-        claim, interrupt = self._claim, self._interrupt
-        command = [*TRAINER, claim.run_id, str(claim.attempt), self._verdict]
-        variables = {
-            "PYTHONUNBUFFERED": "1",
-            "TF_CPP_MIN_LOG_LEVEL": os.environ.get("TF_CPP_MIN_LOG_LEVEL", "2"),
-            **(more or {}),
-        }
-        with ProcessGroup(
-            command, self._ranks, output=self._log, places=places, **variables
-        ) as group:
-            interrupt.group = group
-            if interrupt.came:  # the signal came while the trainer was being started
-                group.terminate()
-            yield group
-            interrupt.group = None
-
-    def _death(self, ended: Ended) -> _Ending:
-        size = int(self._claim.config["replicas"]) if _several(self._claim.config) else 1
-        cause, limit = death(ended, size, memory_ran_out=hardware.oom_kills() > self._kills)
-        return _Ending(cause=cause, limit=limit)
-
-
-def death(ended: Ended, size: int, *, memory_ran_out: bool) -> tuple[str, int]:
-    """Why one of `size` trainer processes ended, and how many such ends in a row are one too many:
-    errors that need manual repair are not retried for long."""
-    who = "The trainer" if size == 1 else f"Rank {ended.rank} of {size} trainer processes"
-    if ended.code == -signal.SIGKILL and memory_ran_out:
-        had = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
-        limit = hardware.memory_limit() / 2**30
-        text = (
-            f"{who} was killed because memory ran out (it used {had:.1f} of {limit:.1f} GiB)."
-            " Clone the run with a smaller batch_size"
-        )
-        return text, 3
-    if ended.code == EXIT_HANGS:
-        return f"{who} exited because training stalled (stall_seconds)", 2
-    if ended.code == EXIT_PARTNER:
-        return f"{who} lost its connection to another one", MAX_FAILURES
-    if ended.code < 0:
-        return f"{who} was killed by {signal.Signals(-ended.code).name}", MAX_FAILURES
-    return f"{who} ended with exit code {ended.code}", MAX_FAILURES
-
-
-def _several(config: Mapping[str, Any]) -> bool:
-    return config.get("strategy") == "multi_worker"
-
-
-def _ranks(config: Mapping[str, Any]) -> int:
-    """Trainer processes on this machine."""
-    return int(config["replicas"]) // int(config.get("hosts") or 1) if _several(config) else 1
-
-
-def _on(member: Member, text: str) -> str:
-    return f"{worker_group.place(member)}: {text}"
 
 
 @contextmanager

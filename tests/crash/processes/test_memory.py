@@ -26,10 +26,10 @@ WAITS = """
 import sys
 from pathlib import Path
 Path(sys.argv[1]).write_text("0")  # this process and its children, as in a container
-from ganboard.worker.queue import attempt, job
+from ganboard.worker.queue import job, trainers
 from ganboard.worker.context import open_context
 from ganboard.worker.terminal.run_view import View
-attempt.TRAINER = (sys.executable, "-c", sys.argv[3])
+trainers.TRAINER = (sys.executable, "-c", sys.argv[3])
 job.train_here(open_context(), sys.argv[2], View())
 """
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import sys
 from pathlib import Path
@@ -15,12 +14,10 @@ from ganboard.db.models import Run
 from ganboard.db.runs import queries
 from ganboard.gan.presets import load
 from ganboard.worker.context import Context
-from ganboard.worker.queue import attempt
-from ganboard.worker.queue.attempt import death
+from ganboard.worker.queue import trainers
 from ganboard.worker.queue.job import train_here
 from ganboard.worker.submission.submit import submit
 from ganboard.worker.terminal.run_view import View
-from ganboard.worker.training.process_group import EXIT_HANGS, EXIT_PARTNER, Ended
 from tests.attempt import claimed
 
 GROUP = {"strategy": "multi_worker", "replicas": 2}
@@ -36,47 +33,10 @@ def ended(context: Context, run: Run) -> Run:
     return found
 
 
-@pytest.mark.parametrize(
-    ("end", "size", "words"),
-    [
-        (Ended(0, -signal.SIGKILL), 1, ("The trainer was killed by SIGKILL", 5)),
-        (Ended(0, 3), 1, ("The trainer ended with exit code 3", 5)),
-        (
-            Ended(0, EXIT_HANGS),
-            1,
-            ("The trainer exited because training stalled (stall_seconds)", 2),
-        ),
-        (
-            Ended(0, EXIT_PARTNER),
-            2,
-            ("Rank 0 of 2 trainer processes lost its connection to another one", 5),
-        ),
-        (Ended(1, -signal.SIGSEGV), 2, ("Rank 1 of 2 trainer processes was killed by SIGSEGV", 5)),
-        (Ended(2, 70), 4, ("Rank 2 of 4 trainer processes ended with exit code 70", 5)),
-    ],
-)
-def test_a_death_is_put_into_words(end: Ended, size: int, words: tuple[str, int]) -> None:
-    assert death(end, size, memory_ran_out=False) == words
-
-
-def test_a_death_without_memory_says_how_much_there_was() -> None:
-    text, limit = death(Ended(0, -signal.SIGKILL), 1, memory_ran_out=True)
-    assert re.fullmatch(
-        r"The trainer was killed because memory ran out \(it used \d+\.\d of \d+\.\d GiB\)\. Clone"
-        r" the run with a smaller batch_size",
-        text,
-    )
-    assert limit == 3
-    assert death(Ended(0, -signal.SIGTERM), 1, memory_ran_out=True) == (
-        "The trainer was killed by SIGTERM",
-        5,
-    )
-
-
 def test_more_processes_than_the_machine_carries_are_not_started(
     context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attempt, "TRAINER", ("/nowhere/to/be/started",))
+    monkeypatch.setattr(trainers, "TRAINER", ("/nowhere/to/be/started",))
     run = group_run(context, replicas=1000, batch_size=1000, limit=1000)
     train_here(context, run.id, View())
     assert ended(context, run).status == "failed"
@@ -98,7 +58,7 @@ if cluster.rank():
     os.kill(os.getpid(), 9)
 time.sleep(1000)
 """
-    monkeypatch.setattr(attempt, "TRAINER", (sys.executable, "-c", code))
+    monkeypatch.setattr(trainers, "TRAINER", (sys.executable, "-c", code))
     run = group_run(context)
     train_here(context, run.id, View())
     found = ended(context, run)
@@ -118,7 +78,7 @@ if cluster.rank() == 0:
     os.kill(os.getppid(), signal.SIGINT)
 time.sleep(1000)
 """
-    monkeypatch.setattr(attempt, "TRAINER", (sys.executable, "-c", code))
+    monkeypatch.setattr(trainers, "TRAINER", (sys.executable, "-c", code))
     before = signal.getsignal(signal.SIGINT)
     run = group_run(context)
     train_here(context, run.id, View())
