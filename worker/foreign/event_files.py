@@ -1,5 +1,6 @@
 """TensorBoard's event files: those of TensorFlow, Keras, PyTorch, and ganboard's own. The files of
-one folder are one run, as TensorBoard shows them. Free of TensorFlow.
+one folder are one run, as TensorBoard shows them, but for settings that PyTorch has put into a
+folder of their own. Free of TensorFlow.
 
 A file is read up to the first record that is cut off or damaged; `Record.problems` says so.
 """
@@ -8,7 +9,8 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,7 @@ from ganboard.worker.tensorboard.installed import MARK, folders
 MAX_FILE = 4 << 30  # bytes
 MAX_RECORDS = 10_000_000  # of one file: their points are held in memory
 MAX_TEXTS = 200
+SMALL = 1 << 20  # bytes of files that may have settings alone
 _SHOWN = ("scalars", "histograms", "images", "text", "hparams")
 _HOST = re.compile(r"tfevents\.\d+\.(.+?)(?:\.\d+\.\d+)?(?:\.v2|\.ganboard)?$")
 
@@ -42,24 +45,45 @@ class BadEventFiles(WorkerError):
 
 
 def runs(path: Path) -> Iterator[tuple[str, Record]]:
-    """The runs that TensorBoard shows of `path`, with names: one for each folder with event files.
-    Folders that have nothing to show are left out, unless none has more. Raises BadEventFiles, in
-    one sentence."""
+    """The runs that TensorBoard shows of `path`, with names: one for each folder with event files,
+    `_settings` joined with theirs. Folders that have nothing to show are left out, unless none has
+    more. Raises BadEventFiles, in one sentence."""
     found = {path.parent: [path]} if path.is_file() else folders(path)
     if not found:
         raise BadEventFiles(f"{path} has no event files: TensorBoard names them *{MARK}*.")
-    empty = []
+    below: dict[Path, list[Path]] = {}
+    for folder in found:
+        below.setdefault(folder.parent, []).append(folder)
+    empty, joined = [], set()
     for folder, files in found.items():
+        if folder in joined:
+            continue
         record = _read(folder, files)
         if record.empty:
             nothing = f"{folder} has no scalars, histograms or images."
             empty.append(" ".join([nothing, *record.problems]))
-        elif folder in (path, path.parent):
-            yield path.name or path.resolve().name, record
-        else:
-            yield str(folder.relative_to(path)), record
+            continue
+        if more := _settings({one: found[one] for one in below.get(folder, [])}):
+            place, settings = more
+            joined.add(place)
+            record.join(settings)
+        top = path.name or path.resolve().name
+        yield top if folder in (path, path.parent) else str(folder.relative_to(path)), record
     if len(empty) == len(found):
         raise BadEventFiles(empty[0])
+
+
+def _settings(found: Mapping[Path, list[Path]]) -> tuple[Path, Record] | None:
+    """The only one of these folders in which `SummaryWriter.add_hparams` has put the settings of
+    the run above it."""
+    own = []
+    for folder, files in found.items():
+        with suppress(OSError):  # told when it is read in its turn
+            if sum(path.stat().st_size for path in files) > SMALL:
+                continue
+            record = _read(folder, files)
+            own += [(folder, record)] if record.is_settings else []
+    return own[0] if len(own) == 1 else None
 
 
 def _read(folder: Path, files: list[Path]) -> Record:

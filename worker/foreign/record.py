@@ -40,6 +40,23 @@ class Record:
         """Something was recorded at this time."""
         self.first, self.last = min(self.first, at), max(self.last, at)
 
+    def join(self, other: Record) -> None:
+        """Add the settings of the same run, its end, and the metrics that were recorded with
+        them."""
+        self.settings = other.settings | self.settings
+        self.scalars = other.scalars | self.scalars
+        self.status = other.status
+        self.problems += other.problems
+        self.mark(other.first)
+        self.mark(other.last)
+
     @property
     def empty(self) -> bool:
         return not (self.scalars or self.histograms or self.images)
+
+    @property
+    def is_settings(self) -> bool:
+        """Whether it has settings, and nothing else but a value of each metric."""
+        others = self.histograms or self.images or self.texts
+        values = all(len(points) == 1 for points in self.scalars.values())
+        return bool(self.settings) and values and not others

@@ -14,6 +14,7 @@ from sqlmodel import Session, select
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.histogram_pb2 import HistogramProto
 from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
+from tensorboard.plugins.hparams import summary_v2
 from tensorboard.summary.writer.record_writer import RecordWriter
 from tensorboard.util.tensor_util import make_tensor_proto
 
@@ -88,6 +89,36 @@ def test_what_ganboard_writes_comes_back(context: Context, tmp_path: Path) -> No
     spread = logged.histograms(context.engine, back.id, "losses/g_loss")
     assert [one.step for one in spread] == [4, 8]
     assert spread[0].counts.sum() == 4
+
+
+def settings(**known: float | str) -> Event:
+    """As `SummaryWriter.add_hparams` writes them."""
+    return Event(wall_time=NOON + 10, summary=summary_v2.hparams_pb(known, start_time_secs=NOON))
+
+
+def test_settings_in_a_folder_of_their_own_are_those_of_the_run_above(
+    context: Context, tmp_path: Path
+) -> None:
+    records(tmp_path / "events.out.tfevents.1.box", old_style(1, loss=2.0), old_style(2, loss=1.0))
+    records(
+        tmp_path / "1700000010.5" / "events.out.tfevents.2.box",
+        settings(lr=0.5, batch=64, net="dcgan"),
+        old_style(0, **{"hparam/fid": 7.5}),
+    )
+    run = only(context, tmp_path).run
+    assert run.config.items() >= {"lr": 0.5, "batch": 64, "net": "dcgan"}.items()
+    assert values(context, run, "loss") == {1: 2.0, 2: 1.0}
+    assert values(context, run, "hparam/fid") == {0: 7.5}
+
+
+def test_settings_of_several_trials_stay_runs_of_their_own(
+    context: Context, tmp_path: Path
+) -> None:
+    records(tmp_path / "events.out.tfevents.1.box", old_style(1, loss=2.0))
+    for lr in (0.5, 0.25):
+        place = tmp_path / str(lr) / f"events.out.tfevents.{lr}.box"
+        records(place, settings(lr=lr), old_style(0, **{"hparam/fid": 7.5 * lr}))
+    assert len(read_in(context, tmp_path)) == 3
 
 
 def test_a_run_is_imported_once(context: Context, tmp_path: Path) -> None:
