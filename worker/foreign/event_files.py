@@ -78,11 +78,10 @@ def _settings(found: Mapping[Path, list[Path]]) -> tuple[Path, Record] | None:
     the run above it."""
     own = []
     for folder, files in found.items():
-        with suppress(OSError):  # told when it is read in its turn
-            if sum(path.stat().st_size for path in files) > SMALL:
-                continue
-            record = _read(folder, files)
-            own += [(folder, record)] if record.is_settings else []
+        with suppress(OSError):  # its own turn says what is wrong with it
+            if sum(path.stat().st_size for path in files) <= SMALL:
+                record = _read(folder, files)
+                own += [(folder, record)] if record.is_settings else []
     return own[0] if len(own) == 1 else None
 
 
