@@ -26,4 +26,6 @@ def test_a_surface_that_is_taken_back(
         pytest.fail("it went on")
 
     monkeypatch.setattr("ganboard.worker.requests.analysis.compute", compute)
-    assert "its run was deleted, or the request was withdrawn" in refused("surface", run.id, "--json")
+    assert "its run was deleted, or the request was withdrawn" in refused(
+        "surface", run.id, "--json"
+    )
