@@ -100,7 +100,8 @@ class Shortcuts {
     }
     const modal = document.querySelector("[role=dialog]") || this.help.open || this.palette.dialog.open;
     if (event.ctrlKey || event.metaKey || event.altKey || within(event, FIELDS) || modal) return;
-    if (event.key === "Enter" && within(event, PRESSABLE)) return;
+    // the button of a dialog that has just been closed keeps the focus until the next frame
+    if (event.key === "Enter" && within(event, PRESSABLE)?.checkVisibility()) return;
     if (this.plain(event)) event.preventDefault();
   }
 
