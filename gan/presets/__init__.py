@@ -12,7 +12,7 @@ NAMES = (
     "starter",
     "mnist",
     "paper",
-    "conditional",
+    "digits",
     "pictures",
     "pictures_gpu",
     "tiny",
@@ -22,7 +22,7 @@ NAMES = (
     "vortex_street_256",
     "vortex_street_tiny",
 )
-FORMER = {"street": "vortex_street", "street_tiny": "vortex_street_tiny"}
+FORMER = {"conditional": "starter", "street": "vortex_street", "street_tiny": "vortex_street_tiny"}
 
 
 def current(name: str) -> str:

@@ -31,7 +31,7 @@ Preset = Annotated[
         "--preset",
         metavar="NAME",
         help=(
-            "Preset to start from: starter, mnist, paper, conditional, pictures, pictures_gpu,"
+            "Preset to start from: starter, mnist, paper, digits, pictures, pictures_gpu,"
             " tiny, showers, showers_tiny, vortex_street, vortex_street_256 or vortex_street_tiny."
         ),
         callback=_current,

@@ -77,7 +77,9 @@ def test_a_grid_is_shown_before_it_is_launched(context: Context, make_run: MakeR
         steps_per_epoch=10,
         seconds_per_epoch=3.2,
     )
-    at = grid_page(open_page("launch"), batch_size="32, 64, 4000", xla=[False, True])
+    at = grid_page(
+        open_page("launch", preset="digits"), batch_size="32, 64, 4000", xla=[False, True]
+    )
     rows = table(at)
     assert [(row["values"], row["refused"]) for row in rows] == [
         (["32", "off"], False), (["32", "on"], False), (["64", "off"], False),
@@ -128,7 +130,7 @@ def test_a_sweep_is_evaluated_unless_the_person_says_otherwise(context: Context)
     newest = queries.list_runs(context.engine)[:2]
     assert {run.config["quality_every"] for run in newest} == {0}
     at = grid_page(open_page("launch", preset="starter"), batch_size="64, 128")
-    assert "Each run is evaluated every 10 epochs and after the last (quality_every)." in words(at)
+    assert "Each run is evaluated every 12 epochs and after the last (quality_every)." in words(at)
     assert not [one for one in at.toggle if one.key == "grid_evaluate"]
     at = grid_page(open_page("launch", preset="showers_tiny"), seed="0, 1")
     assert at.toggle(key="grid_evaluate").value is False

@@ -109,7 +109,7 @@ def test_a_group_goes_back_to_its_preset() -> None:
     ],
 )
 def test_bad_values_give_one_sentence_and_no_launch(name: str, value: float, sentence: str) -> None:
-    at = set_number(open_page("launch"), name, value)
+    at = set_number(open_page("launch", preset="digits"), name, value)
     assert sentence in words(at)
     assert button(at, "Launch").disabled
 
@@ -129,7 +129,7 @@ def test_a_preset_in_the_address() -> None:
     at = open_page("launch", preset="of long ago <b>")
     assert (
         "There is no preset 'of long ago <b>': choose one of starter, mnist, paper,"
-        " conditional, pictures, pictures_gpu, tiny, showers, showers_tiny, vortex_street,"
+        " digits, pictures, pictures_gpu, tiny, showers, showers_tiny, vortex_street,"
         " vortex_street_256, vortex_street_tiny." in words(at)
     )
     assert value(at, "epochs") == EPOCHS

@@ -13,7 +13,7 @@ from ganboard.gan.presets import load
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from tests.factories import HARDWARE, make_worker
-from tests.ui.launch.form import EPOCHS, set_number, setting
+from tests.ui.launch.form import set_number, setting
 from tests.ui.pages import checked, open_page, words
 
 MakeRun = Callable[..., Run]
@@ -25,16 +25,16 @@ def metrics(at: AppTest) -> dict[str, str]:
 
 @pytest.mark.usefixtures("context")
 def test_the_plan_follows_the_settings() -> None:
-    at = set_number(open_page("launch"), "batch_size", 100)
+    at = set_number(open_page("launch", preset="digits"), "batch_size", 100)
     assert metrics(at) == {
         "Steps per epoch": "17",
-        "Total steps": str(17 * EPOCHS),
+        "Total steps": "510",
         "Replicas": "1",
         "Batch per replica": "100",
         "Dropped per epoch": "97",
         "Training time": "unknown",
         "Images at a time": "100",
-        "Memory": formatting.size(estimate.estimate(load("starter", {"batch_size": 100}), 1797)),
+        "Memory": formatting.size(estimate.estimate(load("digits", {"batch_size": 100}), 1797)),
         "Largest batch": "unknown",
     }
     at = set_number(at, "replicas", 2)
@@ -44,8 +44,8 @@ def test_the_plan_follows_the_settings() -> None:
 
 def test_memory_is_that_of_the_machine_that_would_train(context: Context) -> None:
     make_worker(context)
-    at = open_page("launch")
-    config = load("starter")
+    at = open_page("launch", preset="digits")
+    config = load("digits")
     assert (
         metrics(at)["Largest batch"]
         == f"{estimate.largest_batch(config, HARDWARE['memory_bytes'], 1797):,}"
@@ -67,7 +67,7 @@ def test_the_time_is_measured_on_a_run_like_this(make_run: MakeRun) -> None:
         seconds_per_epoch=3.2,
     )
     # 30 epochs of 56 steps of 32
-    assert metrics(open_page("launch"))["Training time"] == "8 min 58 s"
+    assert metrics(open_page("launch", preset="digits"))["Training time"] == "8 min 58 s"
 
 
 def test_the_time_says_what_it_comes_from(make_run: MakeRun) -> None:
@@ -79,7 +79,7 @@ def test_the_time_says_what_it_comes_from(make_run: MakeRun) -> None:
             steps_per_epoch=10,
             seconds_per_epoch=seconds,
         )
-    at = open_page("launch")
+    at = open_page("launch", preset="digits")
     assert " to " in metrics(at)["Training time"]
     assert "Time from 2 runs with batch 64 and 128, on testbox." in words(at)
     setting(at, "xla").set_value(True)
@@ -88,7 +88,7 @@ def test_the_time_says_what_it_comes_from(make_run: MakeRun) -> None:
 
 def test_the_queue_says_when_a_run_would_begin(context: Context, make_run: MakeRun) -> None:
     make_worker(context)
-    at = open_page("launch")
+    at = open_page("launch", preset="digits")
     assert "0 in training, 0 waiting: a run launched now starts immediately." in words(at)
     run = make_run("now", status="running", epochs=3)  # 2 s an epoch, ten more
     make_worker(context, run_id=run.id)

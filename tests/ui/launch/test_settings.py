@@ -32,7 +32,7 @@ def explained(at: AppTest) -> set[str]:
 
 @pytest.mark.usefixtures("context")
 def test_every_setting_has_a_widget_with_its_reason_where_it_means_something() -> None:
-    at = set_number(open_page("launch"), "quality_every", 0)
+    at = set_number(open_page("launch", preset="digits"), "quality_every", 0)
     hidden = {
         "images_path",
         "skip_unreadable",
@@ -137,7 +137,7 @@ def test_unreadable_pictures_are_counted_before_the_launch(context: Context) -> 
     for number in range(70):
         Image.new("L", (28, 28), number).save(folder / f"{number:02}.png")
     (folder / "broken.png").write_bytes(b"<html>")
-    at = open_page("launch")
+    at = open_page("launch", preset="digits")
     setting(at, "dataset").set_value("images")
     at = set_number(checked(at.run()), "quality_every", 0)
     setting(at, "images_path").set_value("pictures")

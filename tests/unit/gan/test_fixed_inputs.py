@@ -38,7 +38,7 @@ def test_runs_with_others_have_different_latents(changes: dict[str, Any]) -> Non
 
 
 def test_columns_of_a_conditional_model_are_classes() -> None:
-    config = load("conditional").model_dump(mode="json")
+    config = load("starter").model_dump(mode="json")
     assert fixed_inputs(config) != fixed_inputs({**config, "grid_size": config["grid_size"] + 1})
 
 

@@ -25,7 +25,7 @@ def real() -> np.ndarray:
 
 def config(**values: Any) -> RunConfig:
     rates = {"g_learning_rate": 1e-4, "d_learning_rate": 2e-4}
-    return load("starter", {"grid_size": SIDE, "ema": 0.0, **rates, **values})
+    return load("digits", {"grid_size": SIDE, "ema": 0.0, **rates, **values})
 
 
 def make(**values: Any) -> Monitors:

@@ -147,7 +147,7 @@ def test_few_kinds_of_images_are_reported_at_the_second_evaluation(
 
 
 # (diversity, share of the commonest class) measured after every epoch on digits, with the settings
-# of the starter preset with the rate 2e-4 and without an average...
+# of the preset `digits` with the rate 2e-4 and without an average...
 HEALTHY = [
     (0.03, 1.00), (0.06, 0.75), (0.13, 0.52), (0.30, 0.40), (0.34, 0.51), (0.46, 0.35),
     (0.47, 0.28), (0.62, 0.24), (0.64, 0.34), (0.53, 0.64), (0.62, 0.29), (0.69, 0.34),
@@ -163,7 +163,7 @@ COLLAPSED = [
 
 def test_measured_runs() -> None:
     healthy, ruined = (
-        Monitors(load("starter", {"g_learning_rate": rate, "ema": 0.0}), 56, real())
+        Monitors(load("digits", {"g_learning_rate": rate, "ema": 0.0}), 56, real())
         for rate in (2e-4, 5e-3)
     )
     assert not evaluated(healthy, *HEALTHY, epoch=0)

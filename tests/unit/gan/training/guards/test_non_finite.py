@@ -19,7 +19,7 @@ from ganboard.gan.training.step_metrics import Seconds, StepMetrics
 
 def config(**values: Any) -> RunConfig:
     rates = {"g_learning_rate": 1e-4, "d_learning_rate": 2e-4}
-    return load("starter", {"grid_size": 4, **rates, **values})
+    return load("digits", {"grid_size": 4, **rates, **values})
 
 
 def metrics(**columns: list[float]) -> StepMetrics:
