@@ -88,7 +88,6 @@ def fleet(folder: Path, hosts: int) -> Iterator[Fleet]:
         variables = {
             "GANBOARD_STORE": f"file://{folder}/store",
             "GANBOARD_MACHINE_WAIT": "3",
-            "GANBOARD_DATA_DIR": str(Settings().data),
         }
         own = Settings(
             home=folder / "own",

@@ -1,0 +1,76 @@
+"""Pictures that one host has decoded, and that another one fetches when both train a run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from ganboard.db import heartbeats
+from ganboard.db.placement import artifacts, draining
+from ganboard.gan.data.pictures import cache
+from ganboard.gan.presets import load
+from ganboard.worker.submission.submit import submit
+from tests.cluster.fleet import fleet
+from tests.cluster.network import reason
+from tests.cluster.services import Machine
+from tests.crash.conftest import SMALL
+from tests.crash.services.postgres import binaries
+from tests.polling import wait_until
+from tests.unit.gan.data.pictures.files import encoded, put
+
+WHY_NOT = reason() or (None if binaries() else "PostgreSQL's programs are not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.thorough,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT)),
+]
+PICTURES = {"dataset": "images", "images_path": "set", "limit": 128}
+
+
+def put_alike(machines: list[Machine], files: dict[str, bytes]) -> None:
+    """The pictures on the first machine; on the others files that look like them from outside and
+    that no decoder reads."""
+    for number, machine in enumerate(machines):
+        shown = files if not number else {name: bytes(len(data)) for name, data in files.items()}
+        folder = machine.home / "data" / "set"
+        put(folder, shown)
+        for name in files:
+            os.utime(folder / name, (1e9, 1e9))
+
+
+def caches(machine: Machine) -> list[Path]:
+    folder = machine.home / "data" / cache.FOLDER
+    return [path for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
+
+
+def test_a_host_trains_with_pictures_that_another_one_decoded(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    files = {
+        f"{number:03}.png": encoded(Image.fromarray(draw.integers(0, 256, (28, 28), np.uint8)))
+        for number in range(200)
+    }
+    with fleet(tmp_path, 2) as made:
+        context = made.context
+        has, lacks = machines = list(made.machines)
+        put_alike(machines, files)
+        names = {
+            state.worker.host: state.worker.machine or ""
+            for state in heartbeats.workers(context.engine)
+        }
+        draining.drain(context.engine, names[lacks.host.name])
+        alone = submit(context, load("tiny", {**SMALL, **PICTURES}), name="alone")
+        made.ended(alone)
+        wait_until(
+            lambda: artifacts.caches(context.engine), seconds=60, what="the cache in the store"
+        )
+        assert caches(has)
+        assert not caches(lacks)
+        draining.undrain(context.engine, names[lacks.host.name])
+        both = made.ended(made.submit("both", **PICTURES, epochs=2))
+        assert both.attempt == 1
+        assert [path.name for path in caches(lacks)] == [path.name for path in caches(has)]
