@@ -29,18 +29,21 @@ pytestmark = [
     pytest.mark.timeout(900),
     pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT)),
 ]
-PICTURES = {"dataset": "images", "images_path": "set", "limit": 128}
+PICTURES = {
+    "model": "convgan",
+    "width": 8,
+    "dataset": "images",
+    "images_path": "set",
+    "limit": 128,
+}
 
 
-def put_alike(machines: list[Machine], files: dict[str, bytes]) -> None:
-    """The pictures on the first machine; on the others files that look like them from outside and
-    that no decoder reads."""
-    for number, machine in enumerate(machines):
-        shown = files if not number else {name: bytes(len(data)) for name, data in files.items()}
-        folder = machine.home / "data" / "set"
-        put(folder, shown)
-        for name in files:
-            os.utime(folder / name, (1e9, 1e9))
+def put_alike(home: Path, files: dict[str, bytes]) -> None:
+    """Equal files have equal times, as after a copy."""
+    folder = home / "data" / "set"
+    put(folder, files)
+    for name in files:
+        os.utime(folder / name, (1e9, 1e9))
 
 
 def caches(machine: Machine) -> list[Path]:
@@ -56,8 +59,11 @@ def test_a_host_trains_with_pictures_that_another_one_decoded(tmp_path: Path) ->
     }
     with fleet(tmp_path, 2) as made:
         context = made.context
-        has, lacks = machines = list(made.machines)
-        put_alike(machines, files)
+        has, lacks = made.machines
+        for home in (context.settings.home, has.home):
+            put_alike(home, files)
+        # alike from outside, but no decoder reads them
+        put_alike(lacks.home, {name: bytes(len(data)) for name, data in files.items()})
         names = {
             state.worker.host: state.worker.machine or ""
             for state in heartbeats.workers(context.engine)
