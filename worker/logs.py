@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import structlog
 
 from ganboard.db.settings import Settings, SettingsError
 from ganboard.worker import safe_files
@@ -168,6 +167,8 @@ class _Rotating(logging.StreamHandler[Any]):
 
 
 def _json() -> logging.Formatter:
+    import structlog  # with rich and pygments: 8 MB that logs as text do without
+
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[
             structlog.stdlib.add_log_level,
