@@ -253,11 +253,12 @@ def compare(
 
 
 def _said(version: Any, text: str, as_json: bool) -> None:
-    from ganboard.worker.registry.output import quality, summary
+    from ganboard.worker.registry.output import summary
+    from ganboard.worker.registry.standing import in_a_line
 
     if as_json:
         return output.print_json(summary(version, []))
-    report = f" {quality(version.quality)}." if version.quality else ""
+    report = f" {in_a_line(version.quality)}." if version.quality else ""
     return typer.echo(
         f"{text} {version.name}:{version.version} ({version.variant}, {version.size / 1e6:.1f}"
         f" MB).{report}"

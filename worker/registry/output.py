@@ -14,32 +14,16 @@ from rich.text import Text
 
 from ganboard.db.models import ModelVersion
 from ganboard.gan.generation.package import Manifest
-from ganboard.gan.quality.declared import OF_MODEL, QUALIFIED, headline
 from ganboard.worker.formatting import ago, clean
+from ganboard.worker.registry.standing import in_a_line
 from ganboard.worker.terminal.console import make_console
 
-# of quantized versions, beside the headlines of the models
-COMPARED_FORMATS = {"percent_worse": "{:.1f} % worse", "psnr": "PSNR {:.1f} dB"}
 _FULL = "_full"
 
 
 def summary(version: ModelVersion, aliases: Sequence[str]) -> dict[str, Any]:
     """A version, JSON-ready."""
     return version.model_dump(exclude={"removed_at"}) | {"aliases": list(aliases)}
-
-
-def quality(metrics: Mapping[str, float]) -> str:
-    """The main metrics, on one line."""
-    formats = dict(COMPARED_FORMATS)
-    headlines = {headline(model).name for model in OF_MODEL}
-    for name, metric in QUALIFIED.items():
-        if metric.name in headlines:
-            formats |= dict.fromkeys((name, metric.compared_as), metric.summary)
-    return ", ".join(
-        form.format(metrics[name]).replace("-0.0 %", "0.0 %")
-        for name, form in formats.items()
-        if name in metrics
-    )
 
 
 def print_versions(found: Sequence[ModelVersion], aliases: Mapping[str, list[str]]) -> None:
@@ -68,7 +52,7 @@ def print_versions(found: Sequence[ModelVersion], aliases: Mapping[str, list[str
             run,
             one.variant,
             size,
-            quality(one.quality),
+            in_a_line(one.quality),
             _age(one),
         )
     console.print(table)

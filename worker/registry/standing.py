@@ -21,11 +21,26 @@ from ganboard.worker.artifacts.store import StoreError
 from ganboard.worker.context import Context
 from ganboard.worker.formatting import plural, share
 from ganboard.worker.registry import lineage
-from ganboard.worker.registry.output import quality as summary
 
 FEWEST = 3  # other versions: a rank among fewer says nothing
 ENOUGH = 10  # of them for a percentage
+# of quantized versions, beside the headlines of the models
+COMPARED_FORMATS = {"percent_worse": "{:.1f} % worse", "psnr": "PSNR {:.1f} dB"}
 EVALUATE = "Evaluate its run, which takes the checkpoint of this epoch if that is stored."
+
+
+def in_a_line(metrics: Mapping[str, float]) -> str:
+    """The main metrics of a version."""
+    formats = dict(COMPARED_FORMATS)
+    headlines = {headline(model).name for model in OF_MODEL}
+    for name, metric in QUALIFIED.items():
+        if metric.name in headlines:
+            formats |= dict.fromkeys((name, metric.compared_as), metric.summary)
+    return ", ".join(
+        form.format(metrics[name]).replace("-0.0 %", "0.0 %")
+        for name, form in formats.items()
+        if name in metrics
+    )
 
 
 @dataclass(frozen=True)
@@ -88,12 +103,12 @@ def _quantized(version: ModelVersion, called: Mapping[str, str]) -> Standing:
     parent = called.get(version.parent_id or "", "the full version")
     worse = version.quality.get("percent_worse")
     if worse is None:
-        return Standing(summary(version.quality), f"Made of {parent}; not compared with it.")
+        return Standing(in_a_line(version.quality), f"Made of {parent}; not compared with it.")
     if abs(worse) < 0.05:
         text = f"as good as {parent}"
     else:
         text = f"{abs(worse):.1f} % {'worse' if worse > 0 else 'better'} than {parent}"
-    how = f"by the model's metric, for the same inputs: {summary(version.quality)}."
+    how = f"by the model's metric, for the same inputs: {in_a_line(version.quality)}."
     measured = "Measured when it was quantized."
     return Standing(text, f"{text[0].upper()}{text[1:]} {how} {measured}")
 
