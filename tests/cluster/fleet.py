@@ -85,10 +85,7 @@ def fleet(folder: Path, hosts: int) -> Iterator[Fleet]:
     """Machines with HOMEs of their own and an artifact store, all of them started."""
     (folder / "store").mkdir(parents=True)
     with network(hosts) as net, services(net) as both:
-        variables = {
-            "GANBOARD_STORE": f"file://{folder}/store",
-            "GANBOARD_MACHINE_WAIT": "3",
-        }
+        variables = {"GANBOARD_STORE": f"file://{folder}/store", "GANBOARD_MACHINE_WAIT": "3"}
         own = Settings(
             home=folder / "own",
             database_url=both.local["GANBOARD_DATABASE_URL"],

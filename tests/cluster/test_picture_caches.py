@@ -29,13 +29,7 @@ pytestmark = [
     pytest.mark.timeout(900),
     pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT)),
 ]
-PICTURES = {
-    "model": "convgan",
-    "width": 8,
-    "dataset": "images",
-    "images_path": "set",
-    "limit": 128,
-}
+PICTURES = {"model": "convgan", "width": 8, "dataset": "images", "images_path": "set", "limit": 128}
 
 
 def put_alike(home: Path, files: dict[str, bytes]) -> None:

@@ -25,6 +25,7 @@ from ganboard.worker.errors import WorkerError
 
 SCHEMES = {"file": "", "s3": "s3fs", "gs": "gcsfs"}  # with the package that each needs
 _FULL = {errno.ENOSPC, errno.EDQUOT}
+_NO_FOLDER = {errno.ENOENT, errno.ENOTDIR, errno.EROFS}
 CHUNK = 1 << 20  # bytes that are read back at a time
 
 
@@ -109,7 +110,15 @@ class Store:
 
     def _check_folder(self, key: str) -> None:
         with self._clear("a test file was not stored"):
-            lacks = folder.shortcoming(Path(self._path(key)))
+            try:
+                lacks = folder.shortcoming(Path(self._path(key)))
+            except OSError as error:
+                if error.errno not in _NO_FOLDER:
+                    raise
+                raise StoreError(
+                    f"The folder {self.url} cannot be written ({error.strerror}). Create it where"
+                    " this machine may write, or correct GANBOARD_STORE."
+                ) from None
         if lacks is not None:
             raise StoreError(
                 f"The folder {self.url} {lacks}. Use one on a local disk or on NFS, or a bucket, in"

@@ -172,6 +172,14 @@ def test_a_folder_that_is_read_only_is_refused(
             refused()
 
 
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    store = opened(f"file://{tmp_path}/file/shared", tmp_path)
+    with pytest.raises(StoreError, match=r"cannot be written \(Not a directory\)") as refused:
+        store.check()
+    assert not isinstance(refused.value, StoreAway)
+
+
 def test_a_file_in_a_folder_appears_whole_or_not_at_all(
     tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
