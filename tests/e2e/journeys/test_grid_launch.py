@@ -91,4 +91,4 @@ def test_a_preset_is_taken_whole_however_soon_the_next_click_comes(
     expect(page.get_by_role("region", name="The runs of this sweep")).to_be_visible()
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     expect(limit).to_have_value("")
-    expect(epochs).to_have_value("30")
+    expect(epochs).to_have_value("60")
