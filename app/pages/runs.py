@@ -138,8 +138,8 @@ def _nothing_yet() -> None:
         st.subheader("No runs yet", anchor=False)
         st.markdown(
             "A run trains one GAN with one configuration: data, batch size, precision, XLA,"
-            " replicas. The **starter** preset takes less than a minute on two CPU cores and generates"
-            " legible digits."
+            " replicas. The **starter** preset takes less than a minute on two CPU cores and"
+            " generates legible digits."
         )
         if st.button("Set up the first run", icon=":material/arrow_forward:"):
             navigation.open_launch()
