@@ -88,6 +88,7 @@ def fleet(folder: Path, hosts: int) -> Iterator[Fleet]:
         variables = {"GANBOARD_STORE": f"file://{folder}/store", "GANBOARD_MACHINE_WAIT": "3"}
         own = Settings(
             home=folder / "own",
+            data_dir=folder / "own" / "data",  # whatever the environment says
             database_url=both.local["GANBOARD_DATABASE_URL"],
             redis_url=both.local["GANBOARD_REDIS_URL"],
             redis_password=both.local["GANBOARD_REDIS_PASSWORD"],
