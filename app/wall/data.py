@@ -24,6 +24,7 @@ from ganboard.worker.figures.palette import DASHES, run_colour, run_style
 
 USUAL_SIZE = 28  # pixels of an image, should its grid be gone by now
 NAMED = 3  # runs in a sentence
+LISTED = 4  # groups in a sentence
 
 
 @dataclass(frozen=True)
@@ -66,23 +67,29 @@ def sharing(runs: Sequence[Run], labels: Mapping[str, str]) -> str:
         equal = ", ".join(f"{name}={value}" for name, value in found[0].inputs.items() if value)
         return f"All runs have the same {thing}s ({equal}): equal rows are the same {thing}."
     if len(found) > 1:
-        differing = [
-            name
-            for name in dict.fromkeys(name for group in found for name in group.inputs)
-            if len({str(group.inputs.get(name)) for group in found}) > 1
-        ]
-        parts = []
-        for group in found:
-            own = [f"{name}={group.inputs[name]}" for name in differing if name in group.inputs]
-            parts.append(f"{_names(group.runs, labels)} ({', '.join(own)})")
-        said.append(f"These runs have different {thing}s: {'; '.join(parts)}. Equal rows of")
-        said.append(f"different groups are not the same {thing}.")
+        said.append(f"{_groups(found, labels, thing)}. Equal rows of different groups are not")
+        said.append(f"the same {thing}.")
     if unknown:
         said.append(
             f"Which inputs the images of {_names(unknown, labels)} are made from is not recorded:"
             " a position is the same sample only if the script kept it."
         )
     return " ".join(said)
+
+
+def _groups(found: Sequence[Group], labels: Mapping[str, str], thing: str) -> str:
+    differing = [
+        name
+        for name in dict.fromkeys(name for group in found for name in group.inputs)
+        if len({str(group.inputs.get(name)) for group in found}) > 1
+    ]
+    if len(found) > LISTED:
+        return f"These runs are {len(found)} groups with different {thing}s ({', '.join(differing)})"
+    parts = []
+    for group in found:
+        own = [f"{name}={group.inputs[name]}" for name in differing if name in group.inputs]
+        parts.append(f"{_names(group.runs, labels)} ({', '.join(own)})")
+    return f"These runs have different {thing}s: {'; '.join(parts)}"
 
 
 def _names(runs: Sequence[Run], labels: Mapping[str, str]) -> str:

@@ -54,8 +54,7 @@ class Wall {
       run.values = new Map(run.points);
     }
     if (this.mark && (this.mark.run >= data.runs.length || this.mark.column >= data.columns.length)) this.mark = null;
-    this.view.update(data, this.root.clientWidth < 600);
-    this.root.style.setProperty("--rows", `${Math.ceil(this.view.rows * this.view.first) + TOP}px`);
+    this.view.update(data, this.root.clientWidth);
     const { runs, columns, latents, word } = data;
     const size = `${runs.length} ${runs.length === 1 ? "run" : "runs"}, ${latents} ${word.toLowerCase()}s, ${columns.length} epochs`;
     this.canvas.setAttribute("aria-label", `Wall of images: ${size}. Arrow keys move, plus and minus zoom, Enter enlarges.`);
@@ -80,8 +79,12 @@ class Wall {
 
   // the curve stands beside a wall that leaves room for it
   arrange() {
-    const wide = this.view.left + this.data.columns.length * this.view.first;
-    this.find(".body").classList.toggle("beside", Boolean(this.data.metric) && wide < 0.6 * this.root.clientWidth && this.root.clientWidth > 800);
+    const { view, root } = this;
+    view.fit(root.clientWidth);
+    root.style.setProperty("--rows", `${Math.ceil(view.layout.rows * view.first) + TOP}px`);
+    const wide = view.left + view.layout.columns * view.first;
+    const narrow = !view.banded && wide < 0.6 * root.clientWidth && root.clientWidth > 800;
+    this.find(".body").classList.toggle("beside", Boolean(this.data.metric) && narrow);
   }
 
   draw() {
@@ -231,22 +234,23 @@ class Wall {
 
   key(event) {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const { columns, runs, latents } = this.data;
     const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], Home: [0, -Infinity], End: [0, Infinity] };
     const others = { "+": () => this.zoom(1.4), "=": () => this.zoom(1.4), "-": () => this.zoom(1 / 1.4), 0: () => this.reset(), Enter: () => this.enlarge() };
     if (others[event.key]) others[event.key]();
-    else if (steps[event.key]) this.step(...steps[event.key], columns.length, runs.length * latents, latents);
+    else if (steps[event.key]) this.step(...steps[event.key]);
     else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
-  step(down, right, columns, rows, latents) {
-    const at = this.mark ?? { run: 0, latent: 0, column: columns - 1 };
-    const row = this.mark ? at.run * latents + (at.latent ?? 0) + down : 0;
-    const inside = Math.max(0, Math.min(row, rows - 1));
-    const column = Math.max(0, Math.min(at.column + (this.mark || !Number.isFinite(right) ? right : 0), columns - 1));
-    this.choose({ run: Math.floor(inside / latents), latent: inside % latents, column }, { reveal: true });
+  step(down, right) {
+    const last = this.data.columns.length - 1;
+    const to = { "-Infinity": 0, Infinity: last }[right];
+    const { run, latent, column } = this.mark ?? { run: 0, latent: 0, column: last };
+    const at = { run, latent: latent ?? 0, column };
+    if (to !== undefined) at.column = to;
+    const next = this.mark && to === undefined ? this.view.layout.step(at, down, right) : at;
+    this.choose(next, { reveal: true });
   }
 
   dispose() {

@@ -15,7 +15,7 @@ _HERE = Path(__file__).parent
 LATENT_HTML = (_HERE / "latent.html").read_text()
 LATENT_CSS = (_HERE / "latent.css").read_text()
 LATENT_JS = (_HERE / "latent.js").read_text()
-_PARTS = ("strips.js", "curve.js", "view.js", "wall.js")
+_PARTS = ("strips.js", "curve.js", "layout.js", "view.js", "wall.js")
 _mount = st.components.v2.component(
     "ganboard_latent_wall",
     html=(_HERE / "wall.html").read_text().replace("</section>", f"{LATENT_HTML}</section>"),

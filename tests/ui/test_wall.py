@@ -71,6 +71,12 @@ def test_who_shares_latents_is_said(make_run: MakeRun) -> None:
     ]
 
 
+def test_many_groups_are_counted(make_run: MakeRun) -> None:
+    runs = [make_run(f"seed {seed}", seed=seed) for seed in range(5)]
+    said = words(compared(*runs))
+    assert "These runs are 5 groups with different latents (seed)." in said
+
+
 def test_runs_without_images_are_named(make_run: MakeRun) -> None:
     at = compared(make_run("a"), make_run("waits", status="queued"))
     assert "Without images: waits." in words(at)

@@ -81,6 +81,36 @@ def test_tiles_and_points_belong_together(
     assert complaints == []
 
 
+def test_many_runs_stand_in_bands(
+    make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
+    runs = [make_run(name, epochs=2, seed=seed) for seed, name in enumerate("abcdef")]
+    page.goto(f"{server}/compare?runs={','.join(run.id for run in runs)}&part=Latent+wall")
+    expect(page.get_by_text("6 groups with different latents (seed)")).to_be_visible()
+    tiles, said = page.locator("canvas.tiles"), page.locator("#wall-said")
+    tiles.scroll_into_view_if_needed()
+    until(page, SHOWN)
+    # all six are in sight, the last one to the right of the first
+    box = tiles.bounding_box()
+    assert box
+    seen = set()
+    for across in range(60, int(box["width"]), 60):
+        for down in range(40, int(box["height"]), 60):
+            tiles.hover(position={"x": across, "y": down})
+            seen.add((said.text_content() or "")[:1])
+    assert {"a", "f"} < seen
+    # keys cross the border between two blocks
+    tiles.focus()
+    page.keyboard.press("End")
+    page.keyboard.press("Home")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    expect(said).to_contain_text("b · before training · latent 1 of 16")
+    page.keyboard.press("ArrowLeft")
+    expect(said).to_contain_text("a · epoch 2 · latent 1 of 16")
+    assert complaints == []
+
+
 def test_a_click_in_the_player_enlarges_one_image(
     make_run: MakeRun, server: str, page: Page, complaints: list[str]
 ) -> None:
