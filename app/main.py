@@ -42,7 +42,8 @@ def navigate() -> None:
     with errors.sentences(retry=True):
         context = navigation.context()
         actions.leave_deleted()
-        style.apply(COMPACT + style.DANGER + style.HELP + style.CHOSEN + style.TOASTS)
+        rules = (COMPACT, style.DANGER, style.HELP, style.CHOSEN, style.FULL_SCREEN, style.TOASTS)
+        style.apply("".join(rules))
         help_icons.install()
         shortcuts.handle(context, page.url_path)
         alerts.show()

@@ -87,6 +87,9 @@ def _expressions(before: Sequence[str], names: Sequence[str], key: str) -> list[
         for field, text in zip_longest(fields, before, fillvalue=""):
             st.session_state[field] = text
     shown = fields[: st.session_state[count]]
+    for field in shown:
+        # set again: a browser that has not drawn the fields yet would begin with empty ones
+        st.session_state[field] = st.session_state[field]
 
     def insert() -> None:
         name = st.session_state[chosen] or ""

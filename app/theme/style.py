@@ -39,6 +39,13 @@ CHOSEN = """
   background: light-dark(#e9f0fa, #111a28) !important;
 }
 """
+# Streamlit leaves a small image as small as it is in full screen, where it limits its height
+FULL_SCREEN = """
+[data-testid="stImageContainer"] > img[style*="object-fit"] {
+  width: auto !important; height: calc(100dvh - 7rem); max-width: calc(100vw - 2rem);
+  image-rendering: pixelated;
+}
+"""
 # Toasts stand in a strip of their own below the page, which is lower by as much. With
 # `body:has(...)` the browser would style the page anew for each label that Plotly measures, 0.2 s
 # for a chart.

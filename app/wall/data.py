@@ -84,7 +84,9 @@ def _groups(found: Sequence[Group], labels: Mapping[str, str], thing: str) -> st
         if len({str(group.inputs.get(name)) for group in found}) > 1
     ]
     if len(found) > LISTED:
-        return f"These runs are {len(found)} groups with different {thing}s ({', '.join(differing)})"
+        return (
+            f"These runs are {len(found)} groups with different {thing}s ({', '.join(differing)})"
+        )
     parts = []
     for group in found:
         own = [f"{name}={group.inputs[name]}" for name in differing if name in group.inputs]

@@ -209,3 +209,13 @@ def test_the_log_is_searched_followed_and_downloaded(
     assert download.value.path().read_bytes() == path.read_bytes()
     assert box.count() == 1
     assert complaints == []
+
+
+def test_a_small_image_fills_the_screen(server: str, page: Page, complaints: list[str]) -> None:
+    page.goto(f"{server}/launch")
+    image = page.get_by_role("img", name="Images that a run of starter generated")
+    image.hover()
+    page.get_by_role("button", name="Fullscreen: Images that a run of starter").click()
+    until(page, "() => document.querySelector('[data-testid=stImage] img').clientHeight > 500")
+    page.keyboard.press("Escape")
+    assert complaints == []

@@ -3,10 +3,11 @@ address."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from urllib.parse import quote
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from ganboard.db.models import Run
 from tests.e2e.until import until
@@ -93,4 +94,26 @@ def test_a_panel_is_dragged_to_the_place_of_another(
     until(page, f"() => {titles(page)}.startsWith('d_loss|g_loss')")
     expect(mark).to_be_hidden()
     assert page.url.index("d_loss") < page.url.index("g_loss")
+    assert complaints == []
+
+
+def test_a_curve_can_be_added_before_the_fields_have_loaded(
+    make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
+    run = make_run("mine", epochs=2)
+    held: list[Route] = []
+    page.route("**/static/js/TextInput.*.js", lambda route: held.append(route))
+    board = quote('[{"y":["g_loss","d_loss"]}]')
+    page.goto(f"{server}/run?run={run.id}&view=Panels&panels={board}")
+    page.get_by_role("button", name="Options").first.click()
+    page.get_by_text("Edit", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Add a curve").click()
+    until(page, "() => !document.querySelector('[data-testid=\"stStatusWidget\"]')")
+    for route in held:
+        route.continue_()
+    fields = dialog.get_by_role("textbox", name=re.compile("Metric or expression|Curve"))
+    expect(fields).to_have_count(3)
+    expect(fields.nth(0)).to_have_value("g_loss")
+    expect(fields.nth(1)).to_have_value("d_loss")
     assert complaints == []
