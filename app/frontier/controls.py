@@ -11,8 +11,7 @@ import streamlit as st
 from ganboard.app.frontier import answer, points
 from ganboard.app.frontier.points import COSTS
 from ganboard.gan.settings.metric import Metric
-from ganboard.worker.comparison.choices import varying
-from ganboard.worker.comparison.comparable import Entry, by_evaluation, configs, metrics
+from ganboard.worker.comparison.comparable import Entry, metrics
 from ganboard.worker.context import Context
 from ganboard.worker.figures.palette import CATEGORICAL
 
@@ -40,18 +39,9 @@ class Options:
         return self.metric.better == "lower"
 
 
-def compared(entries: Sequence[Entry]) -> dict[str, dict[str, list[Entry]]]:
-    """The runs by data set and what they were evaluated with, the largest groups first."""
-    data: dict[str, list[Entry]] = {}
-    for entry in entries:
-        data.setdefault(entry.data, []).append(entry)
-    largest = sorted(data.items(), key=lambda group: -len(group[1]))
-    return {name: by_evaluation(own) for name, own in largest}
-
-
-def show(context: Context, version: points.Version, entries: Sequence[Entry]) -> Options:
-    """The controls; `entries` are not empty."""
-    groups = compared(entries)
+def show(context: Context, version: points.Version) -> Options:
+    """The controls, where there is any evaluated run."""
+    groups = points.compared(context, version)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         data = _select("Data", list(groups), key="data", width=180)
         evaluation = _select(
@@ -81,7 +71,7 @@ def show(context: Context, version: points.Version, entries: Sequence[Entry]) ->
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         colour = _select(
             "Colour by",
-            [NOTHING, *varying(configs(own).values())],
+            [NOTHING, *points.varying(context, version, data, evaluation)],
             key="colour",
             width=210,
             of_goal=False,

@@ -18,7 +18,7 @@ from ganboard.app.runs import listing as app_listing
 from ganboard.db.runs import listing, past_runs
 from ganboard.db.runs.past_runs import Improvement
 from ganboard.worker import formatting
-from ganboard.worker.comparison import comparable
+from ganboard.worker.comparison import choices, comparable
 from ganboard.worker.comparison.comparable import Entry
 from ganboard.worker.context import Context
 
@@ -69,11 +69,22 @@ def version(context: Context) -> Version:
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def entries(_context: Context, version: Version) -> list[Entry]:
-    """Every evaluated run that is no fork, not archived, and whose settings can be read; newest
-    first."""
+def compared(_context: Context, version: Version) -> dict[str, dict[str, list[Entry]]]:
+    """Every evaluated run that is no fork, not archived, and whose settings can be read, newest
+    first: by data set and what it was evaluated with, the largest groups first."""
     runs = app_listing.newest_first(app_listing.read(_context))
-    return comparable.entries(_context.engine, runs)
+    data: dict[str, list[Entry]] = {}
+    for entry in comparable.entries(_context.engine, runs):
+        data.setdefault(entry.data, []).append(entry)
+    largest = sorted(data.items(), key=lambda group: -len(group[1]))
+    return {name: comparable.by_evaluation(own) for name, own in largest}
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def varying(_context: Context, version: Version, data: str, evaluation: str) -> list[str]:
+    """The settings in which the runs of a group differ."""
+    group = compared(_context, version)[data][evaluation]
+    return choices.varying(comparable.configs(group).values())
 
 
 @st.cache_resource(max_entries=6, show_spinner=False)

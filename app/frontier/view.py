@@ -75,7 +75,7 @@ def dot_param() -> tuple[str, int] | None:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _view(_context: Context, version: points.Version, options: Options) -> View:
-    groups = controls.compared(points.entries(_context, version))
+    groups = points.compared(_context, version)
     entries = groups.get(options.data, {}).get(options.evaluation, [])
     said = words(configs(entries))
     # many runs have the same settings

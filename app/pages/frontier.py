@@ -24,13 +24,12 @@ def render() -> None:
         saved_views.show("frontier")
     waiting = st.skeleton(height=style.CHART)
     version = points.version(context)
-    entries = points.entries(context, version)
-    if not entries:
+    if not points.compared(context, version):
         waiting.empty()
         _nothing_yet()
         st.fragment(_wait, run_every=SECONDS)(context)
         return
-    options = controls.show(context, version, entries)
+    options = controls.show(context, version)
     offered = _offered(context, version)
     live = listing.read(context).training
     st.fragment(_tick, run_every=SECONDS if live else None)(context, options, offered, live)
@@ -39,7 +38,7 @@ def render() -> None:
 
 def _offered(context: Context, version: points.Version) -> list[tuple[str, str]]:
     """What there is to choose from."""
-    groups = controls.compared(points.entries(context, version))
+    groups = points.compared(context, version)
     return [(data, evaluation) for data, own in groups.items() for evaluation in own]
 
 
@@ -76,7 +75,7 @@ def _nothing_yet() -> None:
 
 def _wait(context: Context) -> None:
     with errors.sentences():
-        if points.entries(context, points.version(context)):
+        if points.compared(context, points.version(context)):
             st.rerun()
 
 
