@@ -216,14 +216,13 @@ def invalid_reason(stored: Mapping[str, Any]) -> str | None:
     """
     # of a model that is not here, only the settings of all models can be checked
     config = RunConfig if registry.missing(stored) else config_class(stored)
+    fields = config.model_fields  # pydantic finds them anew each time
     try:
-        config.model_validate(
-            {name: value for name, value in stored.items() if name in config.model_fields},
-            strict=True,
-        )
+        known = {name: value for name, value in stored.items() if name in fields}
+        config.model_validate(known, strict=True)
     except ValidationError as error:
         if wrong := next((one for one in error.errors() if one["type"] != "ganboard"), None):
-            return sentence(wrong, config.model_fields)
+            return sentence(wrong, fields)
     missing = next((name for name in REQUIRED if name not in stored), None)
     return missing and f"{missing} is missing."
 
