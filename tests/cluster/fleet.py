@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ganboard.db import heartbeats
 from ganboard.db.models import ENDED, Member, Run
-from ganboard.db.placement import artifacts, groups
+from ganboard.db.placement import artifacts, draining, groups
 from ganboard.db.settings import Settings
 from ganboard.gan.presets import load
 from ganboard.worker.context import Context, open_context
@@ -54,6 +54,20 @@ class Fleet:
 
     def machine(self, member: Member) -> Machine:
         return next(one for one in self.machines if one.host.name == member.host)
+
+    @contextmanager
+    def only(self, members: Sequence[Member]) -> Iterator[None]:
+        """No machine but theirs takes runs meanwhile."""
+        engine = self.context.engine
+        everyone = {state.worker.machine or "" for state in heartbeats.workers(engine)}
+        rest = everyone - {member.machine for member in members}
+        for machine in rest:
+            draining.drain(engine, machine)
+        try:
+            yield
+        finally:
+            for machine in rest:
+                draining.undrain(engine, machine)
 
     def ended(self, run: Run) -> Run:
         wait_until(lambda: self.stored(run).status in ENDED, seconds=600, what="the end")

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from ganboard.db import heartbeats
-from ganboard.db.placement import draining
 from tests.cluster import links
 from tests.cluster.fleet import Fleet
 from tests.cluster.fleet import fleet as fleet_of
@@ -76,18 +74,13 @@ def test_hosts_that_lose_each_other_alone_train_with_others(fleet: Fleet) -> Non
     run = fleet.submit("cut from each other")
     members = fleet.under_way(run)
     one, other = (fleet.machine(member).host for member in members)
-    engine = fleet.context.engine
-    everyone = {state.worker.machine or "" for state in heartbeats.workers(engine)}
-    rest = everyone - {member.machine for member in members}
     one.cut_from(other)
     try:
-        for machine in rest:
-            draining.drain(engine, machine)
-        wait_until(
-            lambda: any("does not reach" in text for text in texts(fleet.context, run)), seconds=180
-        )
-        for machine in rest:
-            draining.undrain(engine, machine)
+        with fleet.only(members):
+            wait_until(
+                lambda: any("does not reach" in text for text in texts(fleet.context, run)),
+                seconds=180,
+            )
         disturbed = fleet.ended(run)
     finally:
         for host in (one, other):
@@ -151,10 +144,11 @@ def test_three_hosts_lose_one_and_go_on_as_two(fleet: Fleet) -> None:
     members = fleet.under_way(run)
     assert len({one.host for one in members}) == 3
     lost = fleet.machine(members[2])
-    lost.kill()
-    wait_until(lambda: fleet.stored(run).attempt == 2, seconds=180, what="another attempt")
-    assert len(fleet.under_way(run)) == 2
-    fleet.ended(run)
+    with fleet.only(members):
+        lost.kill()
+        wait_until(lambda: fleet.stored(run).attempt == 2, seconds=180, what="another attempt")
+        assert len(fleet.under_way(run)) == 2
+        fleet.ended(run)
     assert any(
         "this attempt trains with 2 replicas on 2 machines instead of 3 on 3" in text
         for text in texts(fleet.context, run)
