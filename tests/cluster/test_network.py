@@ -14,17 +14,12 @@ import pytest
 from redis import Redis
 
 from ganboard.db.engine import make_engine
-from tests.cluster import links
+from tests.cluster import links, marks
 from tests.cluster.network import Network, network, reason
 from tests.cluster.services import PASSWORD, restart, services
-from tests.crash.services.postgres import binaries
 from tests.polling import wait_until
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.thorough,
-    pytest.mark.skipif(reason() is not None, reason=str(reason())),
-]
+pytestmark = marks.hosts(seconds=600)
 
 # answers with the seconds that the first byte and all bytes took
 SERVE = """
@@ -157,7 +152,7 @@ def test_two_hosts_are_cut_from_each_other_alone(two: Network) -> None:
     wait_until(lambda: answer(two) == "here", seconds=20)
 
 
-@pytest.mark.skipif(binaries() is None, reason="PostgreSQL's programs are not installed")
+@pytest.mark.skipif(bool(marks.NO_POSTGRES), reason=str(marks.NO_POSTGRES))
 def test_hosts_and_this_process_reach_the_services() -> None:
     ask_both = (
         "import sys; from redis import Redis; from ganboard.db.engine import make_engine;"

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import numpy as np
-import pytest
 from PIL import Image
 
 from ganboard.db import heartbeats
@@ -14,21 +13,14 @@ from ganboard.db.placement import artifacts, draining
 from ganboard.gan.data.pictures import cache
 from ganboard.gan.presets import load
 from ganboard.worker.submission.submit import submit
+from tests.cluster import marks
 from tests.cluster.fleet import fleet
-from tests.cluster.network import reason
 from tests.cluster.services import Machine
 from tests.crash.conftest import SMALL
-from tests.crash.services.postgres import binaries
 from tests.polling import wait_until
 from tests.unit.gan.data.pictures.files import encoded, put
 
-WHY_NOT = reason() or (None if binaries() else "PostgreSQL's programs are not installed")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.thorough,
-    pytest.mark.timeout(900),
-    pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT)),
-]
+pytestmark = marks.hosts(marks.NO_POSTGRES, seconds=900)
 PICTURES = {"model": "convgan", "width": 8, "dataset": "images", "images_path": "set", "limit": 128}
 
 

@@ -17,23 +17,15 @@ from ganboard.gan.presets import load
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.placement import waiting
 from ganboard.worker.submission.submit import submit
-from tests.cluster.network import Host, environment, network, reason
+from tests.cluster import marks
+from tests.cluster.network import Host, environment, network
 from tests.cluster.services import services
 from tests.cluster.slurm import Slurm, missing, slurm
 from tests.crash.conftest import FULL, SMALL, hexes
 from tests.crash.services.machines import stored, texts
-from tests.crash.services.postgres import binaries
 from tests.polling import wait_until
 
-WHY_NOT = (
-    reason() or missing() or (None if binaries() else "PostgreSQL's programs are not installed")
-)
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.thorough,
-    pytest.mark.timeout(1500),
-    pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT)),
-]
+pytestmark = marks.hosts(missing(), marks.NO_POSTGRES)
 
 only_full = pytest.mark.skipif(not FULL, reason="of the harness: make cluster-test")
 TOGETHER = {

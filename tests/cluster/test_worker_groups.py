@@ -9,23 +9,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cluster import links
+from tests.cluster import links, marks
 from tests.cluster.fleet import Fleet
 from tests.cluster.fleet import fleet as fleet_of
-from tests.cluster.network import reason
 from tests.cluster.services import restart
 from tests.crash.conftest import FULL
 from tests.crash.services.machines import texts
-from tests.crash.services.postgres import binaries
 from tests.polling import wait_until
 
-WHY_NOT = reason() or (None if binaries() else "PostgreSQL's programs are not installed")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.thorough,
-    pytest.mark.timeout(1500),
-    pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT)),
-]
+pytestmark = marks.hosts(marks.NO_POSTGRES)
 
 FAULTS = (
     ("kill", "leader"), ("cut", "follower"), ("pause", "leader"), ("kill", "follower"),

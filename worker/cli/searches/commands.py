@@ -81,7 +81,7 @@ def start(
     Examples:
       ganboard search start --preset mnist --vary g_learning_rate=1e-5..1e-3 \\
         --vary batch_size=32,64,128 --vary beta_1=0..0.9 --pruner halving --runs 30
-      ganboard search start --preset starter --vary ema=0.9..0.9999 --objective seconds --target 20
+      ganboard search start --preset starter --vary ema=0.9..0.9999 --objective seconds --target 2
     """
     from ganboard.gan import presets
     from ganboard.gan.config import model_of, parse_assignments
