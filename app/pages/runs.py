@@ -83,7 +83,7 @@ def _table(context: Context, choice: Choice, training: bool, states: list[str]) 
         st.rerun()  # the interval of both live parts depends on runs that train
     chosen, table = listing.chosen(context, stored, choice)
     before = st.session_state.get(SELECTED, [])
-    current = {run.id: run.status for run in chosen}
+    current = {run.id: run.status for run in chosen} if before else {}
     if [current.get(run_id) for run_id in before] != states:
         st.rerun()  # what can be done with the selected runs has changed
     if choice.place == TRASH:

@@ -6,7 +6,7 @@ Do not modify the results: the cache does not copy them.
 
 from __future__ import annotations
 
-from collections import ChainMap
+from collections import ChainMap, Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -59,16 +59,25 @@ def place_of(run: Listed) -> str:
     return "archived" if run.archived_at is not None else ACTIVE
 
 
+class Ended:
+    """Runs that have ended, and what every tick asks of them."""
+
+    def __init__(self, runs: list[Listed]) -> None:
+        self.runs = runs
+        self.ids = {run.id for run in runs}
+        self.places = Counter(map(place_of, runs))
+
+
 @dataclass(frozen=True)
 class Stored:
     """The runs outside the trash at one moment, archived ones included."""
 
     going: list[Listed]  # that have not ended
-    ended: list[Listed]
+    ended: Ended
     version: tuple[Any, ...]  # of those that have ended
 
     def __bool__(self) -> bool:
-        return bool(self.going or self.ended)
+        return bool(self.going or self.ended.runs)
 
     @property
     def training(self) -> bool:
@@ -77,7 +86,7 @@ class Stored:
 
     def count(self, place: str) -> int:
         """How many of them are in this list."""
-        return sum(place_of(run) == place for part in (self.going, self.ended) for run in part)
+        return self.ended.places[place] + sum(place_of(run) == place for run in self.going)
 
 
 def read(context: Context) -> Stored:
@@ -85,13 +94,12 @@ def read(context: Context) -> Stored:
     going = _listed(context, models.WAITING + models.ACTIVE)
     version = listing.ended_version(context.engine)
     ended = _ended(context, str(context.engine.url), version)
-    over = {run.id for run in ended}
-    return Stored([run for run in going if run.id not in over], ended, version)
+    return Stored([run for run in going if run.id not in ended.ids], ended, version)
 
 
 def newest_first(stored: Stored) -> list[Listed]:
     """All of them."""
-    return sorted(stored.going + stored.ended, key=lambda run: run.created_at, reverse=True)
+    return sorted(stored.going + stored.ended.runs, key=lambda run: run.created_at, reverse=True)
 
 
 def chosen(context: Context, stored: Stored, choice: Choice) -> tuple[list[Listed], pa.Table]:
@@ -135,8 +143,8 @@ def names(_context: Context, database: str) -> list[str]:
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def _ended(_context: Context, database: str, version: tuple[Any, ...]) -> list[Listed]:
-    return _listed(_context, models.ENDED)
+def _ended(_context: Context, database: str, version: tuple[Any, ...]) -> Ended:
+    return Ended(_listed(_context, models.ENDED))
 
 
 def _listed(context: Context, statuses: tuple[str, ...], *, trash: bool = False) -> list[Listed]:
@@ -171,7 +179,7 @@ def _known(config: dict[str, Any]) -> dict[str, Any]:
 def _chosen(
     _context: Context, database: str, version: tuple[Any, ...], choice: Choice
 ) -> tuple[list[Listed], pa.Table]:
-    found = choice.of(_ended(_context, database, version))
+    found = choice.of(_ended(_context, database, version).runs)
     reached = (
         None
         if choice.fid is None

@@ -23,6 +23,7 @@ CHART = ".live-plotly .main-svg"
 MARK = "chart => document.querySelectorAll(chart).forEach(one => (one.dataset.old = 1))"
 QUIET = "[data-testid=stApp][data-test-script-state=notRunning]"
 WATCHED_SECONDS = 30.0
+READING = 2000  # milliseconds that somebody looks at a page before the click
 PATIENCE = 300_000  # milliseconds: twenty tabs that open at once share the cores
 
 
@@ -76,7 +77,7 @@ def live_tabs(url: str, tabs: int, addresses: list[str], seconds: float = WATCHE
 
 def first_charts(url: str, repeats: int) -> dict[str, list[float]]:
     """Seconds from a click, or a key, to the first chart that is drawn. Each time in a browser that
-    has seen only the page on which is clicked."""
+    has seen only the page on which is clicked, for READING."""
     found: dict[str, list[float]] = {name: [] for name in WAYS}
     with sync_playwright() as playwright:
         path = chromium.find()
@@ -88,6 +89,7 @@ def first_charts(url: str, repeats: int) -> dict[str, list[float]]:
                 page.goto(f"{url}/{address}")
                 _quiet(page)
                 prepare(page)
+                page.wait_for_timeout(READING)
                 page.evaluate(MARK, CHART)
                 began = time.perf_counter()
                 act(page)
