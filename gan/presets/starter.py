@@ -4,7 +4,7 @@ to download; a small conditional DCGAN with averaged weights and ten times the s
     ganboard run --preset starter --follow
 
 Expected on two CPU cores: half a minute to a minute. Expected result: legible digits of every class
-after 12 epochs, a quarter of a minute; FID 0.8 to 1.2 after 60, 1.5 without bfloat16.
+after 12 epochs, a quarter of a minute; FID 0.8 to 1.8 after 60, by seed and processor.
 """
 
 VALUES = {
