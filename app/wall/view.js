@@ -15,11 +15,11 @@ class View {
     this.touched = false; // whether somebody has moved or zoomed it
   }
 
-  update({ runs, columns, latents }, width) {
+  // `fit` comes next
+  update({ runs, columns, latents }) {
     this.runs = runs;
     this.columns = columns;
     this.latents = latents;
-    this.fit(width);
   }
 
   // lay the blocks out for a wall that is so many pixels wide

@@ -1,4 +1,4 @@
-// The latent wall with its curves. wall.py puts the other files of this folder in front of this text. The data are
+// The latent wall with its curves. widget.py puts the other files of this folder in front of this text. The data are
 // { columns: [epoch], latents, word, runs: [{ id, name, colour, dash, group, latents, size, attempts: [attempt or null], points:
 // [[epoch, value]] }], about: [sentence of each group], metric: { label, digits } or null, megabytes, open: { latent, run, epoch } }.
 
@@ -54,7 +54,7 @@ class Wall {
       run.values = new Map(run.points);
     }
     if (this.mark && (this.mark.run >= data.runs.length || this.mark.column >= data.columns.length)) this.mark = null;
-    this.view.update(data, this.root.clientWidth);
+    this.view.update(data);
     const { runs, columns, latents, word } = data;
     const size = `${runs.length} ${runs.length === 1 ? "run" : "runs"}, ${latents} ${word.toLowerCase()}s, ${columns.length} epochs`;
     this.canvas.setAttribute("aria-label", `Wall of images: ${size}. Arrow keys move, plus and minus zoom, Enter enlarges.`);

@@ -110,6 +110,7 @@ def test_a_curve_can_be_added_before_the_fields_have_loaded(
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("button", name="Add a curve").click()
     until(page, "() => !document.querySelector('[data-testid=\"stStatusWidget\"]')")
+    assert held
     for route in held:
         route.continue_()
     fields = dialog.get_by_role("textbox", name=re.compile("Metric or expression|Curve"))
