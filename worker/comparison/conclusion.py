@@ -47,6 +47,7 @@ class Against:
     ratio: float | None = None  # of speeds; None where they are about equal or unknown
     gain: float | None = None  # of that headline, positive is better; None where equal or unknown
     quality: str = ""  # both numbers in words, empty where they cannot be compared
+    open: bool = False  # its images may be better: evaluations vary by more than the difference
     remarks: list[str] = field(default_factory=list)
 
 
@@ -100,11 +101,19 @@ def _against(base: Result, other: Result, subject: str, its: str, now: datetime)
             )
         return Against(subject, f"{subject} has not finished an epoch yet.")
     ratio, speed = _speed(base, other)
-    gain, quality, unclear = _quality(base, other)
-    sentence = f"{subject} is {speed} {its}{_joined(ratio, gain, quality)}."
+    quality = _quality(base, other)
+    sentence = f"{subject} is {speed} {its}{_joined(ratio, quality)}."
     if {base.run.status, other.run.status} - set(ENDED):
         sentence = f"So far, {sentence}"
-    return Against(subject, sentence, ratio, gain, quality, [*remarks, *unclear])
+    return Against(
+        subject,
+        sentence,
+        ratio,
+        quality.gain,
+        quality.words,
+        quality.open,
+        [*remarks, *quality.unclear],
+    )
 
 
 def _speed(base: Result, other: Result) -> tuple[float | None, str]:
@@ -138,47 +147,54 @@ def factor(ratio: float) -> str:
     )
 
 
-def _quality(base: Result, other: Result) -> tuple[float | None, str, list[str]]:
-    """How much lower the headline is (None: equal or unknown), words that compare it, empty where
-    it cannot be, and then why."""
+@dataclass(frozen=True)
+class _Quality:
+    """As in `Against`; `unclear` says why two runs cannot be compared."""
+
+    gain: float | None = None
+    words: str = ""
+    open: bool = False
+    unclear: list[str] = field(default_factory=list)
+
+
+def _quality(base: Result, other: Result) -> _Quality:
+    """How much lower the headline of `other` is, at the last epoch at which both were evaluated."""
     settings = [result.run.config for result in (base, other)]
     if any(
         settings[0].get(name) != settings[1].get(name)
         for name in ("model", "dataset", "images_path")
     ):
-        return None, "", []  # a remark on the data says so
+        return _Quality()  # a remark on the data says so
     missing = [result for result in (base, other) if not len(result.found)]
     if len(missing) == 2:
-        return None, "", ["Quality was not evaluated: evaluate the runs in the tab Quality."]
+        return _Quality(
+            unclear=["Quality was not evaluated: evaluate the runs in the tab Quality."]
+        )
     if missing:
-        return (
-            None,
-            "",
-            [f"The quality of “{missing[0].label}” was not evaluated, so it is not compared."],
+        return _Quality(
+            unclear=[
+                f"The quality of “{missing[0].label}” was not evaluated, so it is not compared."
+            ]
         )
     measure = METRICS[headline(settings[0])]
     sources = [recorded(result.run.facts) for result in (base, other)]
     if measure.by_features and (sentence := conflict(measure.label, sources)):
-        return None, "", [sentence]
+        return _Quality(unclear=[sentence])
     images = [config.get("quality_images") for config in settings]
     if images[0] != images[1]:
-        return (
-            None,
-            "",
-            [
+        return _Quality(
+            unclear=[
                 f"Quality was evaluated with {formatting.format_value(images[0])} and"
                 f" {formatting.format_value(images[1])} images: such distances cannot be compared."
-            ],
+            ]
         )
     common = np.intersect1d(base.evaluated, other.evaluated)
     if not len(common):
-        return (
-            None,
-            "",
-            [
+        return _Quality(
+            unclear=[
                 "They were not evaluated after the same epochs, so quality is not compared. Use"
                 " the same quality_every."
-            ],
+            ]
         )
     base_found, found = (result.found[result.evaluated <= common[-1]] for result in (base, other))
     before, after = float(base_found[-1]), float(found[-1])
@@ -188,19 +204,16 @@ def _quality(base: Result, other: Result) -> tuple[float | None, str, list[str]]
         f" {formatting.decimal(before, _digits(before))} after epoch {common[-1]}"
     )
     if not (math.isfinite(before) and math.isfinite(after)):
-        return None, f"; quality cannot be compared: {numbers}", []
+        return _Quality(words=f"; quality cannot be compared: {numbers}")
     spreads = [_spread(values) for values in (base_found, found)]
     known = [spread for spread in spreads if spread is not None]
     share = max(math.expm1(2 * math.hypot(*known)), CLOSE) if len(known) == 2 else UNKNOWN_SPREAD
     tolerance = share * before
     if len(known) == 2 and share > BLURRED and abs(after - before) <= tolerance:
-        return (
-            None,
-            (
-                f"; no measurable difference in quality: {numbers}, which varies by"
-                f" ±{tolerance:.2g} between evaluations"
-            ),
-            [],
+        return _Quality(
+            words=f"; no measurable difference in quality: {numbers}, which varies by"
+            f" ±{tolerance:.2g} between evaluations",
+            open=after < before,
         )
     if abs(after - before) <= tolerance:
         why = (
@@ -208,8 +221,9 @@ def _quality(base: Result, other: Result) -> tuple[float | None, str, list[str]]
             if len(known) == 2
             else "10 %, as there are too few evaluations to estimate the variation"
         )
-        return None, f" at equal quality: {numbers} (equal within {why})", []
-    return before - after, f" images are {'better' if after < before else 'worse'}: {numbers}", []
+        return _Quality(words=f" at equal quality: {numbers} (equal within {why})")
+    verdict = "better" if after < before else "worse"
+    return _Quality(before - after, f" images are {verdict}: {numbers}")
 
 
 def _spread(found: npt.NDArray[np.float64]) -> float | None:
@@ -231,13 +245,13 @@ def _digits(value: float) -> int:
     return 1 if value >= 10 else 2 if value >= 1 else 4
 
 
-def _joined(ratio: float | None, gain: float | None, quality: str) -> str:
+def _joined(ratio: float | None, quality: _Quality) -> str:
     """The words on quality as they follow those on speed: "but" where one is paid for by the
     other."""
-    if gain is None:
-        return quality
-    trade = ratio is not None and (ratio > 1) != (gain > 0)
-    return f"{', but' if trade else ', and'} its{quality}"
+    if quality.gain is None:
+        return quality.words
+    trade = ratio is not None and (ratio > 1) != (quality.gain > 0)
+    return f"{', but' if trade else ', and'} its{quality.words}"
 
 
 def _shared(found: list[Against]) -> list[str]:
@@ -268,6 +282,11 @@ def _best(base: Result, found: list[Against]) -> str:
     best = max(found, key=lambda entry: -math.inf if entry.gain is None else entry.gain)
     if best.gain is not None and best.gain > 0:
         return f"{speed} The best images come from {best.subject}:{best.quality.partition(':')[2]}."
+    if unclear := [entry.subject for entry in found if entry.open]:
+        return (
+            f"{speed} Whether {' or '.join(unclear)} has better images is open: the"
+            " evaluations vary by more than the difference."
+        )
     if all(entry.quality for entry in found):
         return f"{speed} No run has better images."
     return f"{speed} Of the runs whose quality can be compared, none has better images."

@@ -28,18 +28,14 @@ def test_faster_at_equal_quality() -> None:
     [(2000, "2.00× faster than"), (500, "2.00× slower than"), (1021, "1.02× faster than")],
 )
 def test_speed_names_its_direction(rate: float, text: str) -> None:
-    assert (
-        f"mixed_bfloat16 is {text} float32."
-        in said(result(), result(rate=rate, precision="mixed_bfloat16")).headline
-    )
+    headline = said(result(), result(rate=rate, precision="mixed_bfloat16")).headline
+    assert f"mixed_bfloat16 is {text} float32." in headline
 
 
 @pytest.mark.parametrize("rate", [1000, 1019, 981.5])
 def test_within_two_per_cent_is_about_as_fast(rate: float) -> None:
-    assert (
-        "is about as fast as float32"
-        in said(result(), result(rate=rate, precision="mixed_bfloat16")).headline
-    )
+    text = said(result(), result(rate=rate, precision="mixed_bfloat16"))
+    assert "is about as fast as float32" in text.headline
 
 
 def test_what_the_epochs_leave_open_is_no_difference() -> None:
@@ -235,19 +231,27 @@ def test_a_baseline_that_nobody_beats() -> None:
     assert "Of the runs whose quality can be compared, none has better images." in text.headline
 
 
+def test_a_lower_fid_among_steep_ones_leaves_the_best_open() -> None:
+    steep = (120.0, 30.0, 20.0, 4.5, 2.95)
+    better = result(fids=(90.0, 12.0, 8.0, 1.9, 1.46), seed=1)
+    others = [result(fids=np.add(steep, 9), seed=seed) for seed in (2, 3, 4)]
+    assert said(result("base", fids=steep), better, *others).headline == (
+        "None is faster than the baseline “base”. Whether seed 1 has better images is open: the"
+        " evaluations vary by more than the difference."
+    )
+    text = said(result("base", fids=(90.0, 12.0, 8.0, 1.9, 1.46)), *others)
+    assert text.headline.endswith("No run has better images.")
+
+
 def test_no_epochs_yet() -> None:
     assert (
         said(result("base", epochs=0, status="running", planned=5), result(xla=True)).headline
         == "The baseline “base” has not finished an epoch yet. Ratios appear after the first epoch."
     )
-    assert (
-        "Choose another baseline"
-        in said(result("base", epochs=0, status="failed", planned=5), result(xla=True)).headline
-    )
-    assert (
-        said(result(), result(epochs=0, status="queued", planned=5, xla=True)).headline
-        == "xla on has not finished an epoch yet."
-    )
+    text = said(result("base", epochs=0, status="failed", planned=5), result(xla=True))
+    assert "Choose another baseline" in text.headline
+    text = said(result(), result(epochs=0, status="queued", planned=5, xla=True))
+    assert text.headline == "xla on has not finished an epoch yet."
     text = said(result(), result(epochs=0, status="failed", planned=5, xla=True))
     assert text.headline == "xla on has finished no epoch and cannot be compared."
     assert "xla on failed after 0 of 5 epochs." in text.remarks
