@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ganboard.app import auth, errors, navigation
 from ganboard.app.run.requested import evaluation
+from ganboard.app.widgets import table_selection
 from ganboard.db.models import ACTIVE, ENDED, Run
 from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import queries, trash
@@ -133,10 +134,7 @@ def selection(runs: list[Run]) -> None:
 def select(run_ids: list[str]) -> None:
     """Make these the selected runs, whatever tables were drawn before."""
     st.session_state[SELECTED] = run_ids
-    for widget in [
-        name for name in st.session_state if str(name).startswith("runs_") and name != SELECTED
-    ]:
-        del st.session_state[widget]
+    table_selection.overrule()
 
 
 def _describe(selected: int) -> str:

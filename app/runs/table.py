@@ -12,6 +12,7 @@ import pyarrow as pa
 import streamlit as st
 
 from ganboard.app.runs.columns import ALL, BEST_FIDS, DOTS, FIRST, NUMBER, USUAL, Column
+from ganboard.app.widgets import table_selection
 from ganboard.db.runs.listing import Listed
 
 TO_FID = "To FID"  # there when a distance to reach is given
@@ -67,7 +68,7 @@ def key(run_ids: list[str]) -> str:
     The browser reports selected rows by position. A click on a table that has changed meanwhile
     names another widget and is dropped, instead of picking the run that has moved into that place.
     """
-    return "runs_" + hashlib.sha256(",".join(run_ids).encode()).hexdigest()[:16]
+    return table_selection.PREFIX + hashlib.sha256(",".join(run_ids).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -89,11 +90,11 @@ def show(
     """
     table = without_empty(table)
     widget = key(run_ids)
-    if widget not in st.session_state:
+    if not table_selection.holds(widget):
         chosen = set(selected)
         rows = [row for row, run_id in enumerate(run_ids) if run_id in chosen]
         focus = [(run_ids.index(preview), FOCUS)] if preview in run_ids else []
-        st.session_state[widget] = {"selection": {"rows": rows, "columns": [], "cells": focus}}
+        table_selection.place(widget, rows, focus)
     opened = f"{widget}_opened"
     state = st.dataframe(
         table,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, WebSocketRoute, expect
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from ganboard.db.models import Run
 from tests.e2e.sights import settled
@@ -96,4 +98,115 @@ def test_the_list_of_runs_is_used_without_a_mouse(
     expect(shortcuts).to_be_hidden()
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/run?run={oldest.id}*", timeout=PATIENCE)
+    assert not complaints
+
+
+class Connection:
+    """What a page and its server say to each other; its timers' last messages can be said again."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.timers: set[str] = set()  # fragments
+        self.ticks: dict[str, bytes] = {}  # by fragment
+        self.slow = False  # whether further ticks are held up
+        self.ended = 0  # runs of scripts and fragments
+        page.route_web_socket("**/_stcore/stream", self._connect)
+
+    def _connect(self, browser: WebSocketRoute) -> None:
+        self.browser, self.server = browser, browser.connect_to_server()
+        self.browser.on_message(self._from_browser)
+        self.server.on_message(self._from_server)
+
+    def _from_browser(self, message: str | bytes) -> None:
+        assert isinstance(message, bytes)
+        script = BackMsg.FromString(message).rerun_script
+        if script.is_auto_rerun:
+            if self.slow:
+                return
+            self.ticks[script.fragment_id] = message
+        self.server.send(message)
+
+    def _from_server(self, message: str | bytes) -> None:
+        assert isinstance(message, bytes)
+        said = ForwardMsg.FromString(message)
+        kind = said.WhichOneof("type")
+        self.ended += kind == "script_finished"
+        if kind == "auto_rerun":
+            self.timers.add(said.auto_rerun.fragment_id)
+        elif kind == "stop_auto_rerun":
+            self.timers -= set(said.stop_auto_rerun.fragment_ids)
+        self.browser.send(message)
+
+    def wait_for_ticks(self) -> None:
+        """Until every timer of the page has sent another one."""
+        self.ticks.clear()
+        self._wait(lambda: self.timers == set(self.ticks))
+
+    def repeat_ticks(self) -> None:
+        for tick in list(self.ticks.values()):
+            before = self.ended
+            self.server.send(tick)
+            self._wait(lambda before=before: self.ended > before)  # type: ignore[misc]
+
+    def _wait(self, condition: Callable[[], object]) -> None:
+        # messages are heard while the page is asked something
+        wait_until(lambda: self.page.evaluate("true") and condition(), seconds=20)
+
+
+@pytest.mark.browser
+def test_a_message_that_crosses_a_selection_does_not_undo_it(
+    make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
+    """Every message carries the state of the table; a timer may send one before the browser has
+    heard of the newest selection."""
+    # while a run trains, timers are quicker
+    older, newer = (make_run(name, status="running") for name in ("older", "newer"))
+    connection = Connection(page)
+    page.goto(server)
+    expect(page.get_by_text("2 runs", exact=True)).to_be_visible(timeout=PATIENCE)
+    listed(page)
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    expect(page.locator(".st-key-latest")).to_contain_text(newer.name, timeout=PATIENCE)
+    connection.wait_for_ticks()
+    page.keyboard.press("x")
+    expect(page.get_by_text("1 run selected")).to_be_visible(timeout=PATIENCE)
+    connection.repeat_ticks()
+    page.keyboard.press("j")
+    expect(page.locator(".st-key-latest")).to_contain_text(older.name, timeout=PATIENCE)
+    page.keyboard.press("x")
+    expect(page.get_by_text("2 runs selected")).to_be_visible(timeout=PATIENCE)
+    connection.wait_for_ticks()
+    page.keyboard.press("k")
+    expect(page.locator(".st-key-latest")).to_contain_text(newer.name, timeout=PATIENCE)
+    connection.repeat_ticks()
+    page.keyboard.press("x")
+    expect(page.get_by_text("1 run selected")).to_be_visible(timeout=PATIENCE)
+    assert f"preview={newer.id}" in page.url
+    assert not complaints
+
+
+@pytest.mark.browser
+def test_a_message_that_crosses_many_others_finds_what_it_counts_on(
+    make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
+    """A request lists the large messages that the browser keeps. The server does not send these
+    again, so the browser must still have them when the answer arrives."""
+    runs = [make_run(f"run {number}", status="running") for number in range(60)]
+    connection = Connection(page)
+    page.goto(server)
+    expect(page.get_by_text("60 runs", exact=True)).to_be_visible(timeout=PATIENCE)
+    listed(page)
+    page.keyboard.press("Escape")
+    for run in runs[:-7:-1]:
+        page.keyboard.press("j")
+        expect(page.locator(".st-key-latest")).to_contain_text(run.name, timeout=PATIENCE)
+        settled(page)
+        if run is runs[-1]:
+            connection.wait_for_ticks()
+            connection.wait_for_ticks()  # these know what the first ones were answered
+            connection.slow = True
+    connection.repeat_ticks()
+    expect(page.get_by_text("60 runs", exact=True)).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("Connection error")).to_have_count(0)
     assert not complaints
