@@ -16,7 +16,6 @@ import streamlit as st
 
 from ganboard.app.runs import listing as app_listing
 from ganboard.db.runs import listing, past_runs
-from ganboard.db.runs.past_runs import Improvement
 from ganboard.worker import formatting
 from ganboard.worker.comparison import choices, comparable
 from ganboard.worker.comparison.comparable import Entry
@@ -89,9 +88,7 @@ def varying(_context: Context, version: Version, data: str, evaluation: str) -> 
 
 @st.cache_resource(max_entries=6, show_spinner=False)
 def improvements(_context: Context, version: Version, measure: str, *, lower: bool) -> pd.DataFrame:
-    """`db.runs.past_runs.improvements` as a frame."""
-    found = past_runs.improvements(_context.engine, measure, lower=lower)
-    return pd.DataFrame(found, columns=list(Improvement._fields))
+    return past_runs.improvements(_context.engine, measure, lower=lower)
 
 
 def points(
@@ -115,8 +112,9 @@ def points(
             "epoch": own["epoch"],
             "x": np.where(spent > 0, spent, np.nan),
             "y": own["value"].astype(np.float64),
-            "text": own["run_id"].map(texts),
-            "group": own["run_id"].map(groups),
+            # one text for all evaluations of a run
+            "text": own["run_id"].map(texts).astype("category"),
+            "group": own["run_id"].map(groups).astype("category"),
             "grid": own["grid"].fillna(-1).astype(int),
             "best": ~own["run_id"].duplicated(keep="last"),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from ganboard.worker.studies.comparison_groups import flat
 FACTS = (FEATURES, revision.FACT)  # of a run that decide about it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """An evaluated run."""
 
@@ -47,12 +48,13 @@ def entries(engine: Engine, runs: Iterable[Listed]) -> list[Entry]:
     """Those of the runs that were evaluated, are no fork, not archived, and whose settings can be
     read, in their order."""
     evaluated = {one.run_id: one for one in past_runs.evaluated_runs(engine, *FACTS, FORKED)}
+    sources: dict[Source, Source] = {}  # of many runs few: equal ones are one object
     return [
         Entry(
             run,
-            recorded(found.facts),
+            sources.setdefault(source := recorded(found.facts), source),
             revision.recorded(found.facts),
-            devices(found.hardware) if found.hardware else "",
+            sys.intern(devices(found.hardware)) if found.hardware else "",
         )
         for run in runs
         if (found := evaluated.get(run.id))
@@ -103,5 +105,11 @@ def metrics(entries: Sequence[Entry]) -> dict[str, Metric]:
 
 
 def configs(entries: Sequence[Entry]) -> dict[str, dict[str, Any]]:
-    """Their settings by run id."""
-    return {entry.run.id: flat(entry.run.config) for entry in entries}
+    """Their settings but the seed, by run id; equal ones are one dictionary."""
+    found: dict[str, dict[str, Any]] = {}
+    shared: dict[str, dict[str, Any]] = {}
+    for entry in entries:
+        config = flat(entry.run.config)
+        config.pop("seed", None)
+        found[entry.run.id] = shared.setdefault(repr(config), config)
+    return found

@@ -10,7 +10,6 @@ from sqlalchemy import Engine
 from ganboard.db.engine import reading
 from ganboard.db.models import Epoch, Run
 from ganboard.db.runs import past_runs, reports
-from ganboard.db.runs.past_runs import Improvement
 from tests.unit.db.stored_runs import STEPS, finish_epoch, quality, steps, submitted, training
 
 
@@ -20,7 +19,7 @@ def evaluate(engine: Engine, own: dict[str, Any], epoch: int, **measures: float)
 
 def course(engine: Engine, measure: str, *, lower: bool) -> list[tuple[int, float]]:
     found = past_runs.improvements(engine, measure, lower=lower)
-    return [(one.epoch, one.value) for one in found]
+    return list(zip(found["epoch"], found["value"], strict=True))
 
 
 def test_only_evaluations_that_improve_are_read(engine: Engine) -> None:
@@ -48,14 +47,15 @@ def test_every_run_has_its_own_course_with_what_it_took(engine: Engine) -> None:
         evaluate(engine, own, 3, fid=6.0)
     evaluate(engine, two, 1, fid=20.0)
     found = past_runs.improvements(engine, "fid", lower=True)
-    assert [(one.run_id, one.epoch) for one in found] == sorted(
+    assert list(zip(found["run_id"], found["epoch"], strict=True)) == sorted(
         [(one["run_id"], 2), (one["run_id"], 3)] + [(two["run_id"], epoch) for epoch in (1, 2, 3)]
     )
-    by_epoch = {improved.epoch: improved for improved in found if improved.run_id == two["run_id"]}
-    first, third = by_epoch[1], by_epoch[3]
-    assert first == Improvement(two["run_id"], 1, 20.0, 10.0, first.submitted_seconds, STEPS, None)
-    assert (third.steps, third.grid, third.training_seconds) == (3 * STEPS, 2, 30.0)
-    assert 0 <= first.submitted_seconds < 60
+    by_epoch = found[found["run_id"] == two["run_id"]].set_index("epoch")
+    first, third = by_epoch.loc[1], by_epoch.loc[3]
+    assert (first["value"], first["training_seconds"], first["steps"]) == (20.0, 10.0, STEPS)
+    assert math.isnan(first["grid"])
+    assert (third["steps"], third["grid"], third["training_seconds"]) == (3 * STEPS, 2, 30.0)
+    assert 0 <= first["submitted_seconds"] < 60
 
 
 def test_a_checkpoint_that_is_evaluated_later_was_trained_before(engine: Engine) -> None:
@@ -63,11 +63,12 @@ def test_a_checkpoint_that_is_evaluated_later_was_trained_before(engine: Engine)
     steps(engine, own, 1, 0, [1.0] * STEPS)
     finish_epoch(engine, own, 1)
     evaluate(engine, own, 1, fid=8.0)
-    (found,) = past_runs.improvements(engine, "fid", lower=True)
+    found = past_runs.improvements(engine, "fid", lower=True)
     with reading(engine) as session:
         run = session.get_one(Run, own["run_id"])
         epoch = session.get_one(Epoch, (own["run_id"], 1))
-    assert found.submitted_seconds == (epoch.finished_at - run.created_at).total_seconds()
+    (submitted_seconds,) = found["submitted_seconds"]
+    assert submitted_seconds == (epoch.finished_at - run.created_at).total_seconds()
 
 
 def test_runs_with_evaluations_and_what_compares_them(engine: Engine) -> None:
