@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,9 @@ prepare_sqlite = db_engine._prepare_sqlite
 PROCESSES = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
 # which tests: quick (as in `make test`), rest (those that it leaves out) or all
 TESTS = os.environ.get("GANBOARD_TESTS", "quick")
+# no test begins after this time, in seconds since 1970: .ci/run must end on a slow machine too
+UNTIL = float(os.environ.get("GANBOARD_TESTS_UNTIL", "inf"))
+NOT_REACHED = "not reached: the time for this run of tests is over"
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -48,6 +52,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = chosen
     if PROCESSES > 1:
         items[:] = arranged(items, PROCESSES)
+
+
+@pytest.hookimpl(tryfirst=True)  # before any fixture
+def pytest_runtest_setup() -> None:
+    if time.time() > UNTIL:
+        pytest.skip(NOT_REACHED)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = terminalreporter.stats.get("skipped", [])
+    if count := sum(NOT_REACHED in str(report.longrepr) for report in skipped):
+        terminalreporter.section(f"{count} tests were {NOT_REACHED}")
 
 
 @pytest.fixture
