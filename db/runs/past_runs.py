@@ -7,9 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 from sqlalchemy import Engine, func, or_
 from sqlmodel import col, select
 
@@ -18,6 +17,9 @@ from ganboard.db.models import Epoch, Grid, Metric, Quality, Run
 from ganboard.db.runs.forks import FORKED
 from ganboard.db.runs.imports import IMPORTED
 from ganboard.db.runs.runtime_estimation import Measured
+
+if TYPE_CHECKING:  # commands read what runs took, and need no frames
+    import pandas as pd
 
 
 def measured_runs(engine: Engine, *, limit: int = 300) -> list[Measured]:
@@ -146,6 +148,8 @@ def improvements(engine: Engine, measure: str, *, lower: bool) -> pd.DataFrame:
 
     What is not finite improves nothing; `lower` values are better, or else higher ones.
     """
+    import pandas as pd  # noqa: PLC0415
+
     value = col(Metric.value)
     best = (func.min if lower else func.max)(value)
     found = (
@@ -187,6 +191,8 @@ def improvements(engine: Engine, measure: str, *, lower: bool) -> pd.DataFrame:
 
 
 def _improvements(rows: Sequence[Any]) -> pd.DataFrame:
+    import pandas as pd  # noqa: PLC0415
+
     made = [
         (
             run_id,
