@@ -184,7 +184,7 @@ def improvements(engine: Engine, measure: str, *, lower: bool) -> pd.DataFrame:
         .order_by(found.c.run_id, found.c.epoch)
     )
     with reading(engine) as session:
-        # in portions: all rows as objects would be ten times the memory of the frame
+        # in portions: all rows as objects would be more than their frame
         rows = session.execute(better, execution_options={"yield_per": PORTION})
         portions = [_improvements(portion) for portion in rows.partitions()]
     return pd.concat(portions or [_improvements([])], ignore_index=True)

@@ -283,9 +283,10 @@ def _best(base: Result, found: list[Against]) -> str:
     if best.gain is not None and best.gain > 0:
         return f"{speed} The best images come from {best.subject}:{best.quality.partition(':')[2]}."
     if unclear := [entry.subject for entry in found if entry.open]:
+        which = " or ".join(unclear) if len(unclear) <= 2 else f"one of {len(unclear)} runs"
         return (
-            f"{speed} Whether {' or '.join(unclear)} has better images is open: the"
-            " evaluations vary by more than the difference."
+            f"{speed} Whether {which} has better images is open: the evaluations vary by more than"
+            " the difference."
         )
     if all(entry.quality for entry in found):
         return f"{speed} No run has better images."
