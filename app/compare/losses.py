@@ -14,9 +14,11 @@ from sqlalchemy import Engine
 
 from ganboard.app.compare import curves
 from ganboard.app.compare.comparison import Compared, by_run
+from ganboard.app.run.cache import newest
 from ganboard.app.run.charts import LossOptions, loss_controls
 from ganboard.app.widgets.live_plotly import live_plotly
 from ganboard.db.curves import reduction, series
+from ganboard.db.models import Run
 from ganboard.worker.figures import compare
 from ganboard.worker.figures.template import NETS
 
@@ -54,11 +56,7 @@ def frames_of(
 ) -> dict[str, pd.DataFrame]:
     """The losses of each run: means of its epochs, or those of its steps, reduced to POINTS."""
     if not by_epoch:
-        place = str(engine.url)
-        return {
-            run.id: _steps(engine, place, run.id, (run.attempt, run.step, run.epoch), smoothing)
-            for run in compared.runs
-        }
+        return {run.id: _steps(engine, run, smoothing) for run in compared.runs}
     frames = by_run(compared, series.epochs_frame(engine, compared.ids))
     smooth = {
         run_id: {
@@ -72,11 +70,15 @@ def frames_of(
     return {run_id: frame.assign(**smooth[run_id]) for run_id, frame in frames.items()}
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def _steps(
-    _engine: Engine, database: str, run_id: str, version: tuple[int, ...], smoothing: float
-) -> pd.DataFrame:
-    return series.step_losses(_engine, run_id, points=POINTS, smoothing=smoothing)
+def _steps(engine: Engine, run: Run, smoothing: float) -> pd.DataFrame:
+    return newest(
+        engine,
+        run.id,
+        "compared losses",
+        smoothing,
+        (run.attempt, run.step, run.epoch),
+        lambda: series.step_losses(engine, run.id, points=POINTS, smoothing=smoothing),
+    )
 
 
 def draw(engine: Engine, compared: Compared, options: Options) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -15,9 +14,9 @@ from ganboard.app.compare.comparison import Compared
 from ganboard.app.compare.grouping import groups
 from ganboard.app.panels import layout
 from ganboard.app.panels.layout import Slot
+from ganboard.app.run.cache import by_step
 from ganboard.app.widgets.live_plotly import Chart
 from ganboard.db.models import Run
-from ganboard.db.runs import queries
 from ganboard.gan.quality.declared import METRICS
 from ganboard.worker import formatting
 from ganboard.worker.figures.many import bands
@@ -83,24 +82,13 @@ def _curve(
 
 
 def _points(engine: Engine, run: Run, panel: Panel, y: str) -> Found:
-    version = (run.step, run.reports, *map(str, queries.chart_version(engine, run.id)))
-    asked = (y, panel.x, panel.smoothing)
-    return _kept(engine, str(engine.url), run.id, version, asked)
+    def build() -> Found:
+        try:
+            return compute(engine, run.id, y, panel.x, smoothing=panel.smoothing, points=POINTS)
+        except BadPanel as mistake:
+            return str(mistake)
 
-
-@st.cache_data(max_entries=400, show_spinner=False)
-def _kept(
-    _engine: Engine,
-    database: str,
-    run_id: str,
-    version: tuple[Any, ...],
-    asked: tuple[str, str, float],
-) -> Found:
-    y, x, smoothing = asked
-    try:
-        return compute(_engine, run_id, y, x, smoothing=smoothing, points=POINTS)
-    except BadPanel as mistake:
-        return str(mistake)
+    return by_step(engine, run, "compared panel", (y, panel.x, panel.smoothing), build)
 
 
 def _comparable(compared: Compared, y: str, x: str) -> tuple[list[Run], list[str]]:

@@ -100,10 +100,18 @@ def points(
 ) -> pd.DataFrame:
     """The `improvements` of these runs as `worker.figures.many.frontier.scatter` takes them;
     `texts` and `groups` are by run id."""
-    batches = {entry.run.id: entry.run.config.get("batch_size", 0) for entry in entries}
-    own = found[found["run_id"].isin(list(batches))].reset_index(drop=True)
+    runs = {entry.run.id: entry.run for entry in entries}
+    own = found[found["run_id"].isin(list(runs))].reset_index(drop=True)
+    own["run_id"] = own["run_id"].cat.remove_unused_categories()
+    ids, rows = list(own["run_id"].cat.categories), own["run_id"].cat.codes.to_numpy()
+
+    def of_run(values: list[Any], kind: type) -> pd.Series[Any]:
+        """What each run has, on its rows: one object for all of them."""
+        return pd.Series(np.array(values, dtype=kind)[rows], dtype=kind)
+
     if cost == IMAGES:
-        spent = own["steps"].to_numpy(np.float64) * own["run_id"].map(batches).to_numpy(np.float64)
+        batches = of_run([runs[name].config.get("batch_size", 0) for name in ids], float)
+        spent = own["steps"].to_numpy(np.float64) * batches.to_numpy()
     else:
         spent = own[cost].to_numpy(np.float64)
     return pd.DataFrame(
@@ -112,9 +120,8 @@ def points(
             "epoch": own["epoch"],
             "x": np.where(spent > 0, spent, np.nan),
             "y": own["value"].astype(np.float64),
-            # one text for all evaluations of a run
-            "text": own["run_id"].map(texts).astype("category"),
-            "group": own["run_id"].map(groups).astype("category"),
+            "text": of_run([texts[name] for name in ids], object),
+            "group": of_run([groups.get(name) for name in ids], object),
             "grid": own["grid"].fillna(-1).astype(int),
             "best": ~own["run_id"].duplicated(keep="last"),
         }

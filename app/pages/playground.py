@@ -120,10 +120,12 @@ def choose_run(context: Context) -> Run | None:
     chosen = named.id if named else opening.choose(context, offered)
     st.session_state["playground_run"] = chosen
     st.query_params["run"] = chosen
+    # Streamlit keeps the function for as long as the session: it must not hold the runs
+    labels = {run.id: f"{formatting.shorten(run.name)} ({run.id})" for run in offered.values()}
     st.selectbox(
         "Run",
-        list(offered),
-        format_func=lambda run_id: f"{formatting.shorten(offered[run_id].name)} ({run_id})",
+        list(labels),
+        format_func=labels.__getitem__,
         key="playground_run",
         on_change=_go_to_run,
         width=320,

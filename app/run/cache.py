@@ -1,8 +1,12 @@
-"""Charts that are built anew only when something happened to the run: ticks of an idle run and of
-second viewers cost next to nothing."""
+"""What is built anew only when something happened to the run: ticks of an idle run and of second
+viewers cost next to nothing.
+
+Do not modify what you get: all sessions share it.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -16,21 +20,39 @@ T = TypeVar("T")
 
 
 def by_step(engine: Engine, run: Run, name: str, options: object, build: Callable[[], T]) -> T:
-    """What `build` gives, kept under `name` and `options` until the run takes a step or anything
-    else happens to it."""
-    return _kept(build, name, (run.step, *_version(engine, run, options)))
+    """What `build` gives, kept under `name` and `options` until the run takes a step, reports a
+    value, or anything else happens to it."""
+    version = (run.step, run.reports, *queries.chart_version(engine, run.id))
+    return newest(engine, run.id, name, options, version, build)
 
 
 def by_epoch(engine: Engine, run: Run, name: str, options: object, build: Callable[[], T]) -> T:
     """The same for what new steps alone do not change: it is kept until an epoch ends, an
     evaluation is stored or an event is reported."""
-    return _kept(build, name, _version(engine, run, options))
+    version = queries.chart_version(engine, run.id)
+    return newest(engine, run.id, name, options, version, build)
 
 
-def _version(engine: Engine, run: Run, options: object) -> tuple[Any, ...]:
-    return str(engine.url), run.id, repr(options), *map(str, queries.chart_version(engine, run.id))
+def newest(
+    engine: Engine, run_id: str, name: str, options: object, version: object, build: Callable[[], T]
+) -> T:
+    """What `build` gave for this `version`; only the newest one is kept."""
+    place = _place(str(engine.url), run_id, name, repr(options))
+    with place.lock:
+        if place.version != version:
+            place.value, place.version = build(), version
+        return place.value  # type: ignore[no-any-return]
 
 
-@st.cache_data(max_entries=96, show_spinner=False)
-def _kept(_build: Callable[[], T], name: str, version: tuple[Any, ...]) -> T:
-    return _build()
+class _Place:
+    """Of the versions of a live chart, one is in memory: each step makes another."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.version: object = None
+        self.value: Any = None
+
+
+@st.cache_resource(max_entries=400, show_spinner=False)
+def _place(database: str, run_id: str, name: str, options: str) -> _Place:
+    return _Place()

@@ -46,8 +46,8 @@ def draw(engine: Engine, run: Run, options: LossOptions) -> None:
         names = logged.histogram_names(engine, run.id)
         return [_spread(engine, run.id, name) for name in names[:CHARTS]], len(names)
 
-    drawn, count = by_step(engine, run, "logged", (options, run.reports), charts)
-    spread, spread_count = by_step(engine, run, "spread", run.reports, spreads)
+    drawn, count = by_step(engine, run, "logged", options, charts)
+    spread, spread_count = by_step(engine, run, "spread", (), spreads)
     if not drawn and not spread:
         nothing(run, "Metrics other than g_loss and d_loss appear here once the script logs them.")
         return

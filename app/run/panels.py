@@ -62,7 +62,7 @@ def _draw(engine: Engine, run: Run, panel: Panel, key: str, height: int) -> None
         plot = figure.of_run(panel, drawn, height=height)
         return Chart.of(plot, f"{key}-{layout.digest(panel)}-{run.id}"), " ".join(said)
 
-    options = (panel.model_dump_json(), height, run.reports)
+    options = (panel.model_dump_json(), height)
     chart, said = by_step(engine, run, key, options, build)
     if chart is not None:
         chart.show()

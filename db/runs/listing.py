@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from sys import intern
 from typing import Any
 
 from sqlalchemy import Engine, and_, case, func, not_, or_
@@ -14,6 +15,7 @@ from sqlmodel import col, select
 from ganboard.db.engine import PORTION, TRASH_TOO, reading
 from ganboard.db.models import ENDED, STATUSES, Event, Grid, Metric, Quality, Run, Tag, shown_status
 
+_REPEATED = ("status", "preset", "sweep")
 _FEATURES = "quality_features"  # the fact of a run
 CLASSIFIER = "classifier"  # the features of a run that has not recorded any
 # by features, the field of `Listed` with their distance: those of different ones are not compared
@@ -110,6 +112,8 @@ def list_all(
             best, memorization = evaluated.get(row.id, (None, None))
             values = dict(row._mapping)
             values["config"] = kept(row.config, row.external)
+            # of ten thousand runs few are different
+            values |= {name: intern(values[name]) for name in _REPEATED if values[name]}
             distances: dict[str, Any] = dict.fromkeys(DISTANCES.values())
             distances[_distance(values.pop(_FEATURES))] = best
             own = tags.get(row.id, ())

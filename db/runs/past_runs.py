@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Engine, func, or_
+from sqlalchemy import Engine, String, cast, func, or_
 from sqlmodel import col, select
 
 from ganboard.db.engine import PORTION, reading
@@ -124,20 +126,37 @@ class Evaluated:
 
 
 def evaluated_runs(engine: Engine, *facts: str) -> list[Evaluated]:
-    """Every run that was evaluated, with those of its `facts` that are asked for."""
-    columns: list[Any] = [Run.id, Run.hardware]
+    """Every run that was evaluated, with those of its `facts` that are asked for. Runs on equal
+    machines share one `hardware`."""
+    # as text: of ten thousand runs few differ, and only those are parsed
+    columns: list[Any] = [Run.id, cast(Run.hardware, String)]
     columns += [col(Run.facts)[name].as_string() for name in facts]
     evaluated = select(Quality.run_id).distinct()
+    machine = cache(json.loads)
     with reading(engine) as session:
-        rows = session.execute(select(*columns).where(col(Run.id).in_(evaluated)))
+        rows: Any = session.execute(
+            select(*columns).where(col(Run.id).in_(evaluated)),
+            execution_options={"yield_per": PORTION},
+        )
         return [
             Evaluated(
                 run_id,
                 {name: one for name, one in zip(facts, found, strict=True) if one is not None},
-                hardware,
+                machine(hardware or "null"),
             )
             for run_id, hardware, *found in rows
         ]
+
+
+IMPROVEMENT = {
+    "run_id": "i4",
+    "epoch": "i8",
+    "value": "f8",
+    "training_seconds": "f8",
+    "submitted_seconds": "f8",
+    "steps": "i8",
+    "grid": "f8",
+}  # the columns of `improvements`, that of the runs as codes
 
 
 def improvements(engine: Engine, measure: str, *, lower: bool) -> pd.DataFrame:
@@ -148,6 +167,7 @@ def improvements(engine: Engine, measure: str, *, lower: bool) -> pd.DataFrame:
 
     What is not finite improves nothing; `lower` values are better, or else higher ones.
     """
+    import numpy as np  # noqa: PLC0415
     import pandas as pd  # noqa: PLC0415
 
     value = col(Metric.value)
@@ -183,38 +203,32 @@ def improvements(engine: Engine, measure: str, *, lower: bool) -> pd.DataFrame:
         .where(or_(found.c.before.is_(None), improves))
         .order_by(found.c.run_id, found.c.epoch)
     )
+    ids: dict[str, int] = {}
+
+    def packed(rows: Sequence[Any]) -> Any:
+        made = [
+            (
+                ids.setdefault(run_id, len(ids)),
+                epoch,
+                value,
+                seconds,
+                max(0.0, (trained_at - created_at).total_seconds()),
+                epoch * steps,
+                math.nan if grid is None else grid,
+            )
+            for run_id, epoch, value, seconds, trained_at, created_at, steps, _, grid in rows
+        ]
+        return np.array(made, dtype=list(IMPROVEMENT.items()))
+
     with reading(engine) as session:
         # in portions: all rows as objects would be more than their frame
         rows = session.execute(better, execution_options={"yield_per": PORTION})
-        portions = [_improvements(portion) for portion in rows.partitions()]
-    return pd.concat(portions or [_improvements([])], ignore_index=True)
-
-
-def _improvements(rows: Sequence[Any]) -> pd.DataFrame:
-    import pandas as pd  # noqa: PLC0415
-
-    made = [
-        (
-            run_id,
-            epoch,
-            value,
-            seconds,
-            max(0.0, (trained_at - created_at).total_seconds()),
-            epoch * steps,
-            math.nan if grid is None else grid,
-        )
-        for run_id, epoch, value, seconds, trained_at, created_at, steps, _, grid in rows
-    ]
-    types = {
-        "run_id": "str",
-        "epoch": "int64",
-        "value": "float64",
-        "training_seconds": "float64",
-        "submitted_seconds": "float64",
-        "steps": "int64",
-        "grid": "float64",
-    }
-    return pd.DataFrame(made, columns=list(types)).astype(types)
+        whole = np.concatenate([packed([]), *map(packed, rows.partitions())])
+    found = pd.DataFrame({name: whole[name].copy() for name in IMPROVEMENT})
+    # objects: as Arrow's strings they would be copied whenever something is looked up by them
+    names = pd.Index(list(ids), dtype=object)
+    found["run_id"] = pd.Categorical.from_codes(found["run_id"], names)
+    return found
 
 
 def evaluations_version(engine: Engine) -> tuple[Any, ...]:

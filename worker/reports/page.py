@@ -7,7 +7,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import plotly
 import plotly.graph_objects as go
 from markupsafe import Markup
@@ -28,6 +27,8 @@ class ReportFailed(WorkerError):
 def render(template: Path, **values: Any) -> str:
     """HTML of a Jinja template, which gets `script` and `style` too; what people typed is
     escaped."""
+    import jinja2  # 2 MB, and the web server rarely writes a report
+
     page = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(
         template.read_text(encoding="utf-8")
     )

@@ -1,0 +1,57 @@
+"""The dots of runs, out of their evaluations."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from ganboard.app.frontier import points
+from tests.unit.app.frontier.entries import entry
+
+
+def evaluations(*rows: tuple[str, int, float, float, int, float]) -> pd.DataFrame:
+    """As `past_runs.improvements` has them."""
+    names = ["run_id", "epoch", "value", "training_seconds", "steps", "grid"]
+    found = pd.DataFrame(rows, columns=names)
+    return found.assign(run_id=found["run_id"].astype("category"))
+
+
+FOUND = evaluations(
+    ("a", 1, 9.0, 10.0, 100, math.nan),
+    ("b", 1, 8.0, 5.0, 100, 1.0),  # of another data set
+    ("c", 1, 7.0, 0.0, 100, 1.0),
+    ("a", 3, 4.0, 30.0, 300, 2.0),
+)
+ENTRIES = [entry("c", batch_size=8), entry("a", batch_size=64)]
+
+
+def made(cost: str) -> pd.DataFrame:
+    return points.points(FOUND, ENTRIES, cost, {"a": "first", "c": "second"}, {"a": "64", "c": "8"})
+
+
+def test_each_evaluation_has_what_its_run_has() -> None:
+    found = made(points.TRAINING)
+    assert found["run_id"].tolist() == ["a", "c", "a"]
+    assert found["text"].tolist() == ["first", "second", "first"]
+    assert found["group"].tolist() == ["64", "8", "64"]
+    assert found["grid"].tolist() == [-1, 1, 2]
+    assert found["best"].tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("cost", "expected"),
+    [(points.TRAINING, [10.0, None, 30.0]), (points.IMAGES, [6400.0, 800.0, 19200.0])],
+)
+def test_a_cost_that_is_unknown_has_no_place(cost: str, expected: list[float | None]) -> None:
+    found = made(cost)["x"].tolist()
+    assert [None if math.isnan(one) else one for one in found] == expected
+
+
+def test_without_groups_and_without_evaluations() -> None:
+    assert (
+        points.points(FOUND, ENTRIES, points.TRAINING, {"a": "", "c": ""}, {})["group"].tolist()
+        == [None] * 3
+    )
+    assert points.points(FOUND, [], points.IMAGES, {}, {}).empty
