@@ -224,11 +224,10 @@ def improvements(engine: Engine, measure: str, *, lower: bool) -> pd.DataFrame:
         # in portions: all rows as objects would be more than their frame
         rows = session.execute(better, execution_options={"yield_per": PORTION})
         whole = np.concatenate([packed([]), *map(packed, rows.partitions())])
-    found = pd.DataFrame({name: whole[name].copy() for name in IMPROVEMENT})
-    # objects: as Arrow's strings they would be copied whenever something is looked up by them
-    names = pd.Index(list(ids), dtype=object)
-    found["run_id"] = pd.Categorical.from_codes(found["run_id"], names)
-    return found
+    # as numbers, and their names as objects: Arrow's strings are copied by everything that looks
+    # something up by them
+    runs = pd.Categorical.from_codes(whole["run_id"], pd.Index(list(ids), dtype=object))
+    return pd.DataFrame({name: whole[name] for name in IMPROVEMENT} | {"run_id": runs})
 
 
 def evaluations_version(engine: Engine) -> tuple[Any, ...]:
