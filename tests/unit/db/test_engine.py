@@ -48,7 +48,7 @@ def test_every_sqlite_connection_is_prepared(engine: Engine, url: str) -> None:
             "foreign_keys": 1,
             "busy_timeout": 10_000,
             "synchronous": 2,
-            "cache_size": -512,
+            "cache_size": -128,
         }
 
 
