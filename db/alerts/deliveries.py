@@ -230,10 +230,10 @@ def cancel(session: Session, *, channel_id: str | None = None, rule_id: str | No
 
 
 def latest(engine: Engine, *, limit: int) -> list[AlertDelivery]:
-    """The newest deliveries, the newest first."""
+    """The newest deliveries, the newest first: the order in which they are sent, backwards."""
     with reading(engine) as session:
         newest = select(AlertDelivery).order_by(
-            col(AlertDelivery.created_at).desc(), col(AlertDelivery.id)
+            col(AlertDelivery.created_at).desc(), col(AlertDelivery.id).desc()
         )
         return list(session.exec(newest.limit(limit)))
 
