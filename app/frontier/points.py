@@ -105,13 +105,13 @@ def points(
     own["run_id"] = own["run_id"].cat.remove_unused_categories()
     ids, rows = list(own["run_id"].cat.categories), own["run_id"].cat.codes.to_numpy()
 
-    def of_run(values: list[Any], kind: type) -> pd.Series[Any]:
+    def of_run(values: list[str | None]) -> pd.Series[Any]:
         """What each run has, on its rows: one object for all of them."""
-        return pd.Series(np.array(values, dtype=kind)[rows], dtype=kind)
+        return pd.Series(np.array(values, dtype=object)[rows], dtype=object)
 
     if cost == IMAGES:
-        batches = of_run([runs[name].config.get("batch_size", 0) for name in ids], float)
-        spent = own["steps"].to_numpy(np.float64) * batches.to_numpy()
+        batches = np.array([runs[name].config.get("batch_size", 0) for name in ids], dtype=float)
+        spent = own["steps"].to_numpy(np.float64) * batches[rows]
     else:
         spent = own[cost].to_numpy(np.float64)
     return pd.DataFrame(
@@ -120,8 +120,8 @@ def points(
             "epoch": own["epoch"],
             "x": np.where(spent > 0, spent, np.nan),
             "y": own["value"].astype(np.float64),
-            "text": of_run([texts[name] for name in ids], object),
-            "group": of_run([groups.get(name) for name in ids], object),
+            "text": of_run([texts[name] for name in ids]),
+            "group": of_run([groups.get(name) for name in ids]),
             "grid": own["grid"].fillna(-1).astype(int),
             "best": ~own["run_id"].duplicated(keep="last"),
         }

@@ -15,7 +15,7 @@ from sqlmodel import col, select
 from ganboard.db.engine import PORTION, TRASH_TOO, reading
 from ganboard.db.models import ENDED, STATUSES, Event, Grid, Metric, Quality, Run, Tag, shown_status
 
-_REPEATED = ("status", "preset", "sweep")
+_SHARED = ("status", "preset", "sweep")  # texts of which many runs have the same
 _FEATURES = "quality_features"  # the fact of a run
 CLASSIFIER = "classifier"  # the features of a run that has not recorded any
 # by features, the field of `Listed` with their distance: those of different ones are not compared
@@ -112,8 +112,7 @@ def list_all(
             best, memorization = evaluated.get(row.id, (None, None))
             values = dict(row._mapping)
             values["config"] = kept(row.config, row.external)
-            # of ten thousand runs few are different
-            values |= {name: intern(values[name]) for name in _REPEATED if values[name]}
+            values |= {name: intern(values[name]) for name in _SHARED if values[name]}
             distances: dict[str, Any] = dict.fromkeys(DISTANCES.values())
             distances[_distance(values.pop(_FEATURES))] = best
             own = tags.get(row.id, ())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ from functools import cache
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+import orjson
 from sqlalchemy import Engine, String, cast, func, or_
 from sqlmodel import col, select
 
@@ -132,7 +132,7 @@ def evaluated_runs(engine: Engine, *facts: str) -> list[Evaluated]:
     columns: list[Any] = [Run.id, cast(Run.hardware, String)]
     columns += [col(Run.facts)[name].as_string() for name in facts]
     evaluated = select(Quality.run_id).distinct()
-    machine = cache(json.loads)
+    machine = cache(orjson.loads)
     with reading(engine) as session:
         rows: Any = session.execute(
             select(*columns).where(col(Run.id).in_(evaluated)),
@@ -148,7 +148,8 @@ def evaluated_runs(engine: Engine, *facts: str) -> list[Evaluated]:
         ]
 
 
-IMPROVEMENT = {
+# the columns of `improvements` as numpy types, that of the runs as codes
+_IMPROVEMENT = {
     "run_id": "i4",
     "epoch": "i8",
     "value": "f8",
@@ -156,7 +157,7 @@ IMPROVEMENT = {
     "submitted_seconds": "f8",
     "steps": "i8",
     "grid": "f8",
-}  # the columns of `improvements`, that of the runs as codes
+}
 
 
 def improvements(engine: Engine, measure: str, *, lower: bool) -> pd.DataFrame:
@@ -218,7 +219,7 @@ def improvements(engine: Engine, measure: str, *, lower: bool) -> pd.DataFrame:
             )
             for run_id, epoch, value, seconds, trained_at, created_at, steps, _, grid in rows
         ]
-        return np.array(made, dtype=list(IMPROVEMENT.items()))
+        return np.array(made, dtype=list(_IMPROVEMENT.items()))
 
     with reading(engine) as session:
         # in portions: all rows as objects would be more than their frame
@@ -227,7 +228,7 @@ def improvements(engine: Engine, measure: str, *, lower: bool) -> pd.DataFrame:
     # as numbers, and their names as objects: Arrow's strings are copied by everything that looks
     # something up by them
     runs = pd.Categorical.from_codes(whole["run_id"], pd.Index(list(ids), dtype=object))
-    return pd.DataFrame({name: whole[name] for name in IMPROVEMENT} | {"run_id": runs})
+    return pd.DataFrame({name: whole[name] for name in _IMPROVEMENT} | {"run_id": runs})
 
 
 def evaluations_version(engine: Engine) -> tuple[Any, ...]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-import threading
 import weakref
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import pytest
@@ -53,26 +53,17 @@ def test_what_cannot_be_built_is_tried_again(engine: Engine) -> None:
     assert kept(engine, 2, lambda: "built") == "built"
 
 
-def test_sessions_that_ask_at_once_wait_for_one_of_them(engine: Engine) -> None:
-    started, go_on = threading.Event(), threading.Event()
-    found: list[Any] = []
+def test_a_session_that_asks_meanwhile_waits_and_gets_the_same(engine: Engine) -> None:
+    asked: list[Future[Any]] = []
 
     def slow() -> Value:
-        started.set()
-        assert go_on.wait(60)
+        asked.append(pool.submit(kept, engine, "same"))
+        assert not wait(asked, timeout=0.2).done
         return Value()
 
-    threads = [
-        threading.Thread(target=lambda: found.append(kept(engine, "same", slow))) for _ in range(3)
-    ]
-    for thread in threads:
-        thread.start()
-    assert started.wait(60)
-    go_on.set()
-    for thread in threads:
-        thread.join(60)
-    assert len(found) == 3
-    assert len(set(map(id, found))) == 1
+    with ThreadPoolExecutor(1) as pool:
+        first = kept(engine, "same", slow)
+        assert asked[0].result(60) is first
 
 
 def test_steps_change_one_kind_and_epochs_both(engine: Engine) -> None:
