@@ -68,7 +68,8 @@ def render() -> None:
     style.apply(overlay.STYLE)
     with st.container(key="runs_body"):
         with st.container(key="runs_stale" if stale else "runs_found"):
-            st.fragment(_table, run_every=seconds)(context, choice, stored.training, states)
+            every = max(seconds, runs_table.interval(len(current)))
+            st.fragment(_table, run_every=every)(context, choice, stored.training, states)
         if choice.place != TRASH and (selected := st.session_state[SELECTED]):
             overlay.show(context, selected, seconds)
     # last: a part above that draws the page anew would swallow the words

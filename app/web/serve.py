@@ -39,6 +39,9 @@ def serve(port: int, address: str) -> None:
     access.check_address(settings, address)
     access.check_queue(settings)
     # `command` is for processes that need no Streamlit
+    from ganboard.app.web import plotly_properties  # noqa: PLC0415
+
+    plotly_properties.pack()
     from ganboard.app.web import logs  # noqa: PLC0415
 
     logs.configure()

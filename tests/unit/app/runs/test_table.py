@@ -152,3 +152,26 @@ def test_a_thousand_rows_are_quick() -> None:
     begin = time.perf_counter()
     runs_table.frame(runs)
     assert time.perf_counter() - begin < 0.2  # about 10 ms
+
+
+def test_a_large_table_is_sent_so_seldom_that_a_tab_gets_little_a_second() -> None:
+    runs = [
+        listed(
+            f"cdcgan, batch 256, seed {number}",
+            grid_epoch=30,
+            started_at=START,
+            ended_at=START + timedelta(seconds=number),
+            g_loss=1.0,
+            d_loss=1.0,
+            images_per_second=900.0,
+            fid=1.0,
+            tags=("study",),
+            note="A note of some length",
+        )
+        for number in range(3000)
+    ]
+    sink = pa.BufferOutputStream()
+    sent = runs_table.frame(runs)
+    with pa.ipc.new_stream(sink, sent.schema) as stream:
+        stream.write_table(sent)
+    assert 100_000 < sink.getvalue().size / runs_table.interval(len(runs)) < 300_000  # bytes/s
