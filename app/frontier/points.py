@@ -122,7 +122,7 @@ def points(
             "y": own["value"].astype(np.float64),
             "text": of_run([texts[name] for name in ids]),
             "group": of_run([groups.get(name) for name in ids]),
-            "grid": own["grid"].fillna(-1).astype(int),
+            "grid": own["grid"].fillna(-1).astype(np.int32),
             "best": ~own["run_id"].duplicated(keep="last"),
         }
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from sys import intern
 from typing import Any
 
 import streamlit as st
@@ -187,7 +188,8 @@ def choose(engine: Engine, runs: list[Run]) -> Run | None:
         "Runs",
         list(offered),
         default=None if moved else chosen,
-        format_func=lambda run_id: f"{formatting.shorten(offered[run_id])} ({run_id})",
+        # a session keeps the texts of all options
+        format_func=lambda run_id: intern(f"{formatting.shorten(offered[run_id])} ({run_id})"),
         key="compared",
         max_selections=navigation.MAX_COMPARED,
         placeholder=f"Choose 2 to {navigation.MAX_COMPARED} runs",

@@ -15,7 +15,8 @@ from sqlmodel import col, select
 from ganboard.db.engine import PORTION, TRASH_TOO, reading
 from ganboard.db.models import ENDED, STATUSES, Event, Grid, Metric, Quality, Run, Tag, shown_status
 
-_SHARED = ("status", "preset", "sweep")  # texts of which many runs have the same
+# texts that many runs, or several lists, have in common
+_SHARED = ("id", "name", "status", "preset", "sweep")
 _FEATURES = "quality_features"  # the fact of a run
 CLASSIFIER = "classifier"  # the features of a run that has not recorded any
 # by features, the field of `Listed` with their distance: those of different ones are not compared
@@ -141,7 +142,8 @@ def names(engine: Engine, *, limit: int) -> list[tuple[str, str]]:
         .order_by(col(Run.created_at).desc(), col(Run.id))
     )
     with reading(engine) as session:
-        return [(run_id, name) for run_id, name in session.execute(newest.limit(limit))]
+        found = session.execute(newest.limit(limit))
+        return [(intern(run_id), intern(name)) for run_id, name in found]
 
 
 def ended_version(engine: Engine) -> tuple[Any, ...]:

@@ -151,12 +151,12 @@ def evaluated_runs(engine: Engine, *facts: str) -> list[Evaluated]:
 # the columns of `improvements` as numpy types, that of the runs as codes
 _IMPROVEMENT = {
     "run_id": "i4",
-    "epoch": "i8",
+    "epoch": "i4",
     "value": "f8",
     "training_seconds": "f8",
     "submitted_seconds": "f8",
     "steps": "i8",
-    "grid": "f8",
+    "grid": "f4",
 }
 
 
@@ -209,7 +209,7 @@ def improvements(engine: Engine, measure: str, *, lower: bool) -> pd.DataFrame:
     def packed(rows: Sequence[Any]) -> Any:
         made = [
             (
-                ids.setdefault(run_id, len(ids)),
+                ids.setdefault(sys.intern(run_id), len(ids)),
                 epoch,
                 value,
                 seconds,
