@@ -17,13 +17,7 @@ from ganboard.gan.settings.declarations import setting
 class Settings(BaseModel):
     """The fields of `RunConfig`, which adds the rules between them."""
 
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        allow_inf_nan=False,
-        strict=False,
-        defer_build=True,  # a process validates the settings of few models: 2 MB
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=False)
 
     # fmt: off
     dataset: str = setting("mnist", "Data",
