@@ -126,6 +126,11 @@ def test_a_folder_with_a_specification_is_a_model(named: Named, tmp_path: Path) 
     [
         ("torn", "def generator(config:\n", "line 1 is not valid Python ('(' was never closed)."),
         ("raises", "x = 1 / 0\n", "it cannot be imported in line 1 (ZeroDivisionError: division"),
+        (
+            "type",
+            SOURCE.replace("width: int", "width: Own"),
+            "it cannot be imported in line 12 (PydanticSchemaGenerationError: Unable to generate",
+        ),
         ("empty", "", "it has no function generator(config). Add one."),
         ("Upper", SOURCE, "'Upper' cannot be a model's name. Use up to 40 small letters"),
         ("dcgan", SOURCE, "there already is a model called dcgan. Rename the file."),
