@@ -27,7 +27,7 @@ _THEME = tomllib.loads(
 )["theme"]
 PRIMARY = {scheme: _THEME[scheme]["primaryColor"] for scheme in SCHEMES}
 Action = Callable[[Page], None]
-SECONDS = 5.0  # until colours have changed and what is drawn stands
+SECONDS = 20.0  # until colours have changed and what is drawn stands
 
 
 def violations(page: Page) -> list[str]:

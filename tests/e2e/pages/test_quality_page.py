@@ -48,7 +48,7 @@ def test_showers_and_flows_are_evaluated_in_their_own_measures(
     )
     page.goto(f"{server}/run?run={showers.id}&view=Quality")
     expect(page.get_by_text("60 generated and as many real showers")).to_be_visible(timeout=90_000)
-    expect(page.locator(PLOT)).to_have_count(6 + 9 + 2)
+    expect(page.locator(PLOT)).to_have_count(6 + 9 + 2, timeout=90_000)
     settled(page)
     shot("run_quality_showers")
 
