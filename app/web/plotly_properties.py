@@ -20,8 +20,7 @@ class Packed(dict[str, str]):
 
 
 def pack() -> None:
-    """To be called before Streamlit is imported, so that what it imports takes the place of what
-    was read."""
+    """Replace the table of this process by a packed one."""
     ValidatorCache.get_validator("layout", "width")  # reads the table
     read = ValidatorCache._json_cache
     ValidatorCache._json_cache = Packed({name: json.dumps(item) for name, item in read.items()})

@@ -39,12 +39,10 @@ def serve(port: int, address: str) -> None:
     access.check_address(settings, address)
     access.check_queue(settings)
     # `command` is for processes that need no Streamlit
-    from ganboard.app.web import plotly_properties  # noqa: PLC0415
-
-    plotly_properties.pack()
-    from ganboard.app.web import logs  # noqa: PLC0415
+    from ganboard.app.web import logs, plotly_properties  # noqa: PLC0415
 
     logs.configure()
+    plotly_properties.pack()
     from ganboard.app.web.server import app  # noqa: PLC0415
 
     # what was imported stays; collections that leave it out are quick, so cycles of sessions that
