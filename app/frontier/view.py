@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
@@ -78,19 +78,15 @@ def _view(_context: Context, version: points.Version, options: Options) -> View:
     groups = points.compared(_context, version)
     entries = groups.get(options.data, {}).get(options.evaluation, [])
     said = words(configs(entries))
-    # many runs have the same settings
+    names = {one.run.id: plain(formatting.shorten(one.run.name, 60)) for one in entries}
     lines = {
         text: "".join(f"<br>{plain(line)}" for line in wrap(formatting.shorten(text, 160), 60))
         for text in set(said.values())
     }
-    texts = {
-        entry.run.id: f"<b>{plain(formatting.shorten(entry.run.name, 60))}</b>"
-        + lines[said[entry.run.id]]
-        for entry in entries
-    }
+    settings = {run_id: lines[text] for run_id, text in said.items()}
     own, order = controls.groups_of(entries, options.colour)
     found = points.improvements(_context, version, options.metric.name, lower=options.lower)
-    frame = points.points(found, entries, options.cost, texts, own)
+    frame = points.points(found, entries, options.cost, names, settings, own)
     reached = (
         {}
         if options.goal is None
@@ -234,7 +230,8 @@ def _table(view: View, options: Options) -> None:
     if not found:
         return
     cost, metric = COSTS[options.cost], options.metric
-    best = view.points[view.points["best"]].set_index("run_id")["y"]
+    dots = view.points[view.points["best"]]
+    best = dict(zip(dots["run_id"], dots["y"], strict=True))
     rows = {
         "Configuration": [_named(one, view.words) for one in found],
         cost.label: [one.cost if math.isfinite(one.cost) else None for one in found],
@@ -270,9 +267,7 @@ def _table(view: View, options: Options) -> None:
     )
 
 
-def _best(entries: Sequence[Entry], best: pd.Series[float], lower: bool) -> float | None:
+def _best(entries: Sequence[Entry], best: Mapping[str, float], lower: bool) -> float | None:
     """The best value of a configuration's runs, of which some may have none."""
-    values = best[best.index.isin({entry.run.id for entry in entries})]
-    if values.empty:
-        return None
-    return float(values.min() if lower else values.max())
+    values = [best[entry.run.id] for entry in entries if entry.run.id in best]
+    return (min if lower else max)(values, default=None)

@@ -39,7 +39,7 @@ def serve(port: int, address: str) -> None:
     access.check_address(settings, address)
     access.check_queue(settings)
     # `command` is for processes that need no Streamlit
-    from ganboard.app.web import logs, plotly_properties  # noqa: PLC0415
+    from ganboard.app.web import docstrings, logs, plotly_properties  # noqa: PLC0415
 
     logs.configure()
     plotly_properties.pack()
@@ -47,6 +47,7 @@ def serve(port: int, address: str) -> None:
 
     # what was imported stays; collections that leave it out are quick, so cycles of sessions that
     # ended are freed sooner
+    docstrings.drop()
     gc.freeze()
     config = {
         "server.port": port,

@@ -32,7 +32,14 @@ function stepBack({ scene, height }, width) {
 function decoded(data, dark) {
   let text = new TextDecoder().decode(data);
   if (dark) for (const [colour, lighter] of Object.entries(DARK)) text = text.replaceAll(`"${colour}`, `"${lighter}`);
-  return JSON.parse(text);
+  const figure = JSON.parse(text);
+  for (const trace of figure.data) if (Array.isArray(trace.meta)) append(trace);
+  return figure;
+}
+
+// dots of runs: each name, and the settings that its customdata's last number stands for
+function append(trace) {
+  trace.text = trace.text.map((name, i) => `<b>${name}</b>${trace.meta[trace.customdata[i].at(-1)]}`);
 }
 
 const LIST = "live-plotly-eyes";
@@ -67,7 +74,8 @@ class Chart {
     this.element = element;
     this.held = false; // a pointer is down: an update now would break the drag off
     this.wanted = null;
-    this.drawn = false;
+    this.newest = null; // of all that were shown
+    this.drawn = false; // at least a sketch
     this.hidden = new Set(); // curves whose eyes are closed
     this.hold = () => { this.held = true; };
     this.release = () => {
@@ -83,7 +91,7 @@ class Chart {
 
   show(figure, dark) {
     figure.layout.template = dark ? TEMPLATES.dark : TEMPLATES.light;
-    this.wanted = figure;
+    this.wanted = this.newest = figure;
     this.element.style.height = `${figure.layout.height}px`;
     if (figure.eyes) this.list(figure.eyes);
     return this.draw();
@@ -150,14 +158,21 @@ class Chart {
     if (!this.drawn) this.element.replaceChildren();
     stepBack(figure.layout, this.element.offsetWidth);
     if (this.element.offsetWidth < NARROW) withoutWords(figure);
+    const first = !this.drawn;
     this.drawn = true;
     for (const trace of figure.data) if (this.hidden.has(curveOf(trace))) trace.visible = false;
+    if (first && figure.sketch) {
+      await library.react(this.element, figure.sketch, figure.layout, CONFIG);
+      await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
+      this.wanted = this.newest;
+      return this.draw();
+    }
     await library.react(this.element, figure.data, figure.layout, CONFIG);
     if (figure.layout.meta?.picture) this.listen();
   }
 
   // Dots of runs: a click picks one, and the pointer shows its images. Their customdata is the run, the epoch of its images
-  // or -1, and its own epoch; `layout.meta.picture` is the address of the images with {0} and {1} for the first two.
+  // or -1, its own epoch, and its settings; `layout.meta.picture` is the address of the images with {0} and {1} for the first two.
   listen() {
     if (this.picture?.isConnected) return;
     this.picture = Object.assign(new Image(), { className: "live-plotly-picture", alt: "", hidden: true });

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import orjson
 import plotly.graph_objects as go
@@ -18,6 +19,7 @@ import streamlit as st
 
 from ganboard.db.ids import is_id
 from ganboard.worker.figures import mode_bar, palette
+from ganboard.worker.figures.many.sketch import sketch
 from ganboard.worker.figures.template import TEMPLATES
 
 # a chart's shape until it is drawn: the library and the data arrive later
@@ -105,11 +107,10 @@ class Chart:
         figure.layout.uirevision = key
         # to_json writes what is not finite as null, which JSON.parse accepts and Plotly draws as a
         # gap
-        return cls(
-            key,
-            figure.to_json(validate=False, remove_uids=False, engine="orjson").encode(),
-            int(figure.layout.height),
-        )
+        encoded = figure.to_json(validate=False, remove_uids=False, engine="orjson").encode()
+        if first := sketch(figure):
+            encoded = _in_front("sketch", first, encoded)
+        return cls(key, encoded, int(figure.layout.height))
 
     def show(self) -> None:
         _mount(key=self.key, data=self.encoded, height=self.height)
@@ -117,9 +118,7 @@ class Chart:
     def show_eyes(self, eyes: Sequence[Eye]) -> None:
         """Show it above a list of curves that can be hidden; which are is the browser's, and lasts
         as long as the key."""
-        listed = orjson.dumps([asdict(eye) for eye in eyes])
-        # the figure is encoded already, so the list goes in front of it
-        data = b'{"eyes":' + listed + b"," + self.encoded.removeprefix(b"{")
+        data = _in_front("eyes", [asdict(eye) for eye in eyes], self.encoded)
         _mount(key=self.key, data=data, height="content")
 
     def show_runs(self) -> tuple[str, int] | None:
@@ -132,6 +131,12 @@ class Chart:
             case [str(run_id), int(epoch)] if is_id(run_id) and 0 <= epoch < 2**31:
                 return run_id, epoch
         return None
+
+
+def _in_front(name: str, value: Any, encoded: bytes) -> bytes:
+    """The figure, which is encoded already, with one more member."""
+    added = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
+    return f'{{"{name}":'.encode() + added + b"," + encoded.removeprefix(b"{")
 
 
 def live_plotly(figure: go.Figure, *, key: str) -> None:

@@ -24,7 +24,7 @@ def dots(at: AppTest) -> dict[str, tuple[float, float]]:
     for trace in figures(at)[0]["data"]:
         if trace["uid"].startswith("runs-"):
             places = zip(numbers(trace["x"]), numbers(trace["y"]), strict=True)
-            ids = [run_id for run_id, _, _ in trace["customdata"]]
+            ids = [run_id for run_id, *_ in trace["customdata"]]
             found |= dict(zip(ids, places, strict=True))
     return found
 
@@ -53,7 +53,7 @@ def test_best_evaluation_of_every_run(runs: list[Run]) -> None:
     assert all(found[run_id] == pytest.approx(place) for run_id, place in expected.items())
     (front,) = [trace for trace in figures(at)[0]["data"] if trace["uid"] == "front-runs"]
     assert numbers(front["x"]) == [1, 2, 3, 4]
-    assert {run_id for run_id, _, _ in front["customdata"]} == {runs[2].id}
+    assert {run_id for run_id, *_ in front["customdata"]} == {runs[2].id}
 
 
 def test_the_cheapest_configuration_that_reaches_a_target(runs: list[Run]) -> None:
@@ -166,5 +166,5 @@ def test_hostile_names_are_text(make_run: MakeRun) -> None:
         make_run(name, epochs=1, quality_every=1, seed=seed, batch_size=16 + 16 * (seed % 2))
     at = open_page("frontier", colour="batch_size")
     texts = [text for trace in figures(at)[0]["data"] for text in trace.get("text", [])]
-    assert any(text.startswith("<b>&lt;script&gt;") for text in texts)
+    assert any(text.startswith("&lt;script&gt;") for text in texts)
     assert not any("<script" in text or "<img" in text for text in texts)

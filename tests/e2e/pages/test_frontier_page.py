@@ -8,9 +8,11 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from ganboard.db.models import Run
+from ganboard.db.engine import writing
+from ganboard.db.models import Metric, Quality, Run
 from ganboard.db.runs import reports
 from ganboard.worker.context import Context
+from ganboard.worker.figures.many.frontier import MAX_SVG
 from tests.e2e.until import until
 
 MakeRun = Callable[..., Run]
@@ -51,6 +53,7 @@ def test_a_dot_shows_its_images_and_a_click_previews_it(
     expect(picture).to_have_attribute("src", f"/api/runs/{runs[2].id}/grids/4.png")
     until(page, "() => document.querySelector('.live-plotly-picture').naturalWidth > 0")
     expect(page.locator(f"{PLOT} .hovertext").first).to_contain_text("slow")
+    expect(page.locator(f"{PLOT} .hovertext").first).to_contain_text("batch_size 64")
     page.mouse.click(x, y)
     preview = page.locator(".st-key-preview")
     expect(preview.get_by_role("link", name="slow")).to_be_visible()
@@ -89,3 +92,40 @@ def test_zoom_stays_when_an_evaluation_arrives(
     )
     until(page, f"{count} === 18")
     assert page.evaluate(ranges) == zoomed
+
+
+# what is handed to Plotly from its first figure on
+WATCH = """
+window.passes = [];
+Object.defineProperty(window, "Plotly", {
+  get: () => window.library,
+  set: (library) => {
+    const react = library.react;
+    library.react = (element, data, ...more) => {
+      window.passes.push(data.map(({ type, mode }) => `${type} ${mode}`));
+      return react(element, data, ...more);
+    };
+    window.library = library;
+  },
+});
+"""
+
+
+@pytest.mark.thorough
+def test_very_many_dots_are_drawn_in_two_passes(
+    context: Context, make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
+    run = make_run("long", epochs=4, quality_every=1, seconds_per_epoch=1.0)
+    with writing(context.engine) as session:
+        for epoch in range(5, MAX_SVG + 2):
+            made = {"attempt": 1, "seconds": 0.1, "training_seconds": epoch, "histogram": []}
+            session.add(Quality(run_id=run.id, epoch=epoch, **made))
+            session.add(Metric(run_id=run.id, epoch=epoch, name="fid", value=10 / epoch))
+    page.add_init_script(WATCH)
+    page.goto(f"{server}/frontier?courses=true")
+    until(page, f"() => document.querySelector('{PLOT}')?._fullData?.[0].type === 'scattergl'")
+    sketch, whole = page.evaluate("passes")
+    # without the lines of many points: courses and front
+    assert sorted(sketch) == ["scatter lines", *["scatter markers"] * 2]
+    assert sorted(whole) == [*["scattergl lines"] * 3, *["scattergl markers"] * 2]
+    assert complaints == []

@@ -55,11 +55,11 @@ def scatter(
     """A dot for the best evaluation of each run, and the front over all evaluations.
 
     `points` has a row for each evaluation that was the best of its run so far, ordered by run and
-    epoch: run_id, epoch, x (the cost), y (the metric), text (HTML), group, grid (the epoch of its
-    images, -1 without any), best (whether it is the run's last such row). `x` and `y` name the
-    axes, `unit` follows the cost on hover. Groups have colours in the order of `groups`; `courses`
-    draws the way to each dot, `goal` a line, `chosen` a ring around the evaluation of this run and
-    epoch.
+    epoch: run_id, epoch, x (the cost), y (the metric), text (HTML), settings (HTML that follows it,
+    as categories), group, grid (the epoch of its images, -1 without any), best (whether it is the
+    run's last such row). `x` and `y` name the axes, `unit` follows the cost on hover. Groups have
+    colours in the order of `groups`; `courses` draws the way to each dot, `goal` a line, `chosen` a
+    ring around the evaluation of this run and epoch.
     """
     plot = figure(
         height=480,
@@ -116,12 +116,16 @@ def scatter(
 
 
 def _at(points: pd.DataFrame, hover: str) -> dict[str, Any]:
-    """Where dots are, what they say on hover, and what a click on them names."""
+    """Where dots are, what they say on hover, and what a click on them names. Many runs have the
+    same settings: the browser appends to each text what its last number stands for in `meta`."""
+    settings = points["settings"].cat.remove_unused_categories()
+    named = [points[column].tolist() for column in ("run_id", "grid", "epoch")]
     return {
         "x": finite(points["x"]),
         "y": finite(points["y"]),
         "text": points["text"].tolist(),
-        "customdata": points[["run_id", "grid", "epoch"]].to_numpy(dtype=object).tolist(),
+        "meta": settings.cat.categories.tolist(),
+        "customdata": list(zip(*named, settings.cat.codes.tolist(), strict=True)),
         "hovertemplate": hover,
     }
 

@@ -27,14 +27,19 @@ FOUND = evaluations(
 ENTRIES = [entry("c", batch_size=8), entry("a", batch_size=64)]
 
 
+NAMES, GROUPS = {"a": "first", "c": "second"}, {"a": "64", "c": "8"}
+SETTINGS = {"a": "<br>batch_size 64", "c": "<br>batch_size 8"}
+
+
 def made(cost: str) -> pd.DataFrame:
-    return points.points(FOUND, ENTRIES, cost, {"a": "first", "c": "second"}, {"a": "64", "c": "8"})
+    return points.points(FOUND, ENTRIES, cost, NAMES, SETTINGS, GROUPS)
 
 
 def test_each_evaluation_has_what_its_run_has() -> None:
     found = made(points.TRAINING)
     assert found["run_id"].tolist() == ["a", "c", "a"]
     assert found["text"].tolist() == ["first", "second", "first"]
+    assert found["settings"].tolist() == [SETTINGS["a"], SETTINGS["c"], SETTINGS["a"]]
     assert found["group"].tolist() == ["64", "8", "64"]
     assert found["grid"].tolist() == [-1, 1, 2]
     assert found["best"].tolist() == [False, True, True]
@@ -50,8 +55,12 @@ def test_a_cost_that_is_unknown_has_no_place(cost: str, expected: list[float | N
 
 
 def test_without_groups_and_without_evaluations() -> None:
-    assert (
-        points.points(FOUND, ENTRIES, points.TRAINING, {"a": "", "c": ""}, {})["group"].tolist()
-        == [None] * 3
-    )
-    assert points.points(FOUND, [], points.IMAGES, {}, {}).empty
+    found = points.points(FOUND, ENTRIES, points.TRAINING, NAMES, SETTINGS, {})
+    assert found["group"].tolist() == [None] * 3
+    assert points.points(FOUND, [], points.IMAGES, {}, {}, {}).empty
+
+
+def test_evaluations_of_some_runs() -> None:
+    assert points.of_runs(FOUND, {"a", "unknown"})["epoch"].tolist() == [1, 3]
+    assert points.of_runs(FOUND, set()).empty
+    assert points.of_runs(FOUND.iloc[:0], {"a"}).empty

@@ -59,6 +59,7 @@ def points(**changes: Any) -> pd.DataFrame:
         "x": [1.0, 4.0, 2.0],
         "y": [9.0, 3.0, 5.0],
         "text": ["a", "a", "b"],
+        "settings": pd.Categorical(["<br>8", "<br>8", "<br>64"], ["<br>4", "<br>8", "<br>64"]),
         "group": ["bf16", "bf16", "f32"],
         "grid": [1, 4, -1],
         "best": [False, True, True],
@@ -74,7 +75,8 @@ def traces(**options: Any) -> dict[str, Any]:
 def test_every_run_is_a_dot_that_names_it_and_its_images() -> None:
     dots = traces()["runs-0"]
     assert (list(dots.x), list(dots.y)) == ([4, 2], [3, 5])
-    assert [list(one) for one in dots.customdata] == [["a", 4, 5], ["b", -1, 2]]
+    assert [list(one) for one in dots.customdata] == [["a", 4, 5, 0], ["b", -1, 2, 1]]
+    assert list(dots.meta) == ["<br>8", "<br>64"]  # what the last numbers stand for
     assert frontier.PICTURE.format(*dots.customdata[0]) == "/api/runs/a/grids/4.png"
 
 
