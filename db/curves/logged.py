@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,16 +58,19 @@ def frame(engine: Engine, run_id: str, name: str, *, points: int = 2000) -> pd.D
         )
 
 
-def losses(session: Session, run_id: str) -> tuple[dict[str, Any], dict[str, Floats]] | None:
-    """The axes [n] and the losses of G and D [n] by net of all steps at which either was logged;
-    None unless both were. A step with one of them repeats the latest value of the other."""
+def losses(
+    session: Session, run_id: str
+) -> tuple[Callable[[Any], dict[str, Any]], dict[str, Floats]] | None:
+    """As `timeline.losses`, of all steps at which the loss of G or of D was logged; None unless
+    both were. A step with one of them repeats the latest value of the other."""
     (g_steps, g_times, g), (d_steps, d_times, d) = (read(session, run_id, name) for name in LOSSES)
     if not len(g_steps) or not len(d_steps):
         return None
     steps, first = np.unique(np.concatenate([g_steps, d_steps]), return_index=True)
     times = np.concatenate([g_times, d_times])[first]
     curves = {"g": _held(steps, g_steps, g), "d": _held(steps, d_steps, d)}
-    return _axes(session, run_id, steps, times), curves
+    axes = _axes(session, run_id, steps, times)
+    return lambda kept: {name: axis[kept] for name, axis in axes.items()}, curves
 
 
 def histogram_names(engine: Engine, run_id: str) -> list[str]:

@@ -91,7 +91,7 @@ def step_losses(
     columns |= {
         f"{net}_smooth": reduction.smooth(losses, smoothing)[kept] for net, losses in curves.items()
     }
-    frame = pd.DataFrame({name: axis[kept] for name, axis in axes.items()} | columns)
+    frame = pd.DataFrame(axes(kept) | columns)
     frame.attrs["usual"] = reduction.usual(np.concatenate(list(curves.values())))
     return frame
 

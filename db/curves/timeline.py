@@ -3,7 +3,7 @@ of epochs, interpolated in between."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,9 +79,11 @@ def as_utc(seconds: Floats) -> npt.NDArray[np.datetime64]:
     return np.round(seconds * 1000).astype("datetime64[ms]")
 
 
-def losses(rows: Sequence[Any], times: Timeline | None) -> tuple[Any, Any] | None:
-    """The axes [n], and by net the losses [n] of all steps, of `rows` of `StepLosses` in the order
-    of their epochs; None without a timeline."""
+def losses(
+    rows: Sequence[Any], times: Timeline | None
+) -> tuple[Callable[[Any], dict[str, Any]], dict[str, Floats]] | None:
+    """The axes at some positions of n steps, and by net the losses [n] of all, of `rows` of
+    `StepLosses` in the order of their epochs; None without a timeline."""
     if times is None:
         return None
     curves = {
@@ -91,7 +93,8 @@ def losses(rows: Sequence[Any], times: Timeline | None) -> tuple[Any, Any] | Non
     step = np.concatenate(
         [(row.epoch - 1) * times.per_epoch + 1 + np.arange(len(row.g_losses)) for row in rows]
     )
-    return times.columns(step), {net: values.astype(np.float64) for net, values in curves.items()}
+    losses = {net: values.astype(np.float64) for net, values in curves.items()}
+    return lambda kept: times.columns(step[kept]), losses
 
 
 def of_run(engine: Engine, run_id: str) -> Timeline | None:

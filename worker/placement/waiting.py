@@ -21,14 +21,15 @@ DRAINED = "Every machine is drained; undrain one on the page System or with ganb
 def reasons(context: Context, runs: Sequence[Run]) -> dict[str, Awaited]:
     """Why no worker takes these runs although there are some, by run; nothing for those that only
     wait for one to be free."""
+    runs = [run for run in runs if run.status in WAITING]
+    if not runs:
+        return {}
     engine, found = context.engine, {}
     fleet: forming.Fleet | None = None
     drained, newest = draining.machines(engine), holders.newest_of_waiting(engine)
     alive = [state.worker for state in heartbeats.workers(engine) if state.alive]
     offers = [placement.offer(one) for one in alive if one.machine not in drained]
     for run in runs:
-        if run.status not in WAITING:
-            continue
         if run.placement != WORKERS:
             found[run.id] = _for_scheduler(context, run)
             continue
