@@ -129,7 +129,7 @@ def _goal(
     """The target, at first one that the best run reaches."""
     lower = metric.better == "lower"
     found = points.improvements(context, version, metric.name, lower=lower)
-    values = points.of_runs(found, {entry.run.id for entry in entries})["value"]
+    values = found["value"][points.of_runs(found, {entry.run.id for entry in entries})]
     best = None if values.empty else float(values.min() if lower else values.max())
     suggestion = answer.suggested(best, lower=lower)
     if st.session_state.pop(_NEW_GOAL, False):

@@ -64,9 +64,9 @@ function curveOf({ legendgroup, uid }) {
 const NARROW = 600; // pixels: names at the ends of curves would take too much of it; the legend has them too
 
 function withoutWords({ data, layout }) {
-  const named = data.filter((trace) => trace.mode?.endsWith("+text"));
-  for (const trace of named) trace.mode = trace.mode.slice(0, -"+text".length);
-  if (named.length && layout.margin) delete layout.margin.r;
+  const drawn = data.filter((trace) => trace.mode !== "text");
+  if (drawn.length < data.length && layout.margin) delete layout.margin.r;
+  return drawn;
 }
 
 class Chart {
@@ -157,7 +157,7 @@ class Chart {
     }
     if (!this.drawn) this.element.replaceChildren();
     stepBack(figure.layout, this.element.offsetWidth);
-    if (this.element.offsetWidth < NARROW) withoutWords(figure);
+    if (this.element.offsetWidth < NARROW) figure.data = withoutWords(figure);
     const first = !this.drawn;
     this.drawn = true;
     for (const trace of figure.data) if (this.hidden.has(curveOf(trace))) trace.visible = false;

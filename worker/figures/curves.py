@@ -70,14 +70,20 @@ def label_ends(plot: go.Figure) -> None:
     for below in np.flatnonzero(close):
         sides[order[below : below + 2]] = ("bottom right", "top right")
     for curve, places, side in zip(curves, known, sides, strict=True):
-        text = [""] * len(curve.y)
-        text[places[-1]] = f" {curve.name}"
+        curve.legendgroup = curve.legendgroup or curve.uid  # the legend hides both
         colour = {"color": WORDS[curve.line.color]} if curve.line.color in WORDS else {}
-        curve.update(
-            mode=f"{curve.mode}+text",
-            text=text,
+        # of one point: a curve with words has one for each of its 2,000 points
+        plot.add_scatter(
+            uid=f"{curve.uid}-end",
+            x=np.asarray(curve.x)[places[-1:]],
+            y=np.asarray(curve.y)[places[-1:]],
+            mode="text",
+            text=[f" {curve.name}"],
             textposition=side,
             textfont={"size": 13, **colour},
             cliponaxis=False,
+            legendgroup=curve.legendgroup,
+            showlegend=False,
+            hoverinfo="skip",
         )
     plot.update_layout(margin={"r": 16 + 7 * longest})

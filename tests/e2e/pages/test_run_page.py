@@ -187,7 +187,7 @@ def test_every_option_of_the_losses_stands_in_the_address(
     }}"""
     until(page, f"({layout})().includes('Training time (s)')")
     shown = page.evaluate(layout)
-    assert json.loads(shown)[3] == 2
+    assert json.loads(shown)[3] == 4  # both curves and their names, no events
     with page.context.browser.new_context() as other:  # type: ignore[union-attr]
         copy = other.new_page()
         copy.goto(page.url)

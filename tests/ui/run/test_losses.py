@@ -58,14 +58,8 @@ def test_loss_options_come_from_the_address(make_run: MakeRun) -> None:
         marks="false",
     )
     steps, epochs = figures(at)
-    assert [trace["uid"] for trace in steps["data"]] == [
-        "g-low",
-        "g-high",
-        "g",
-        "d-low",
-        "d-high",
-        "d",
-    ]
+    drawn = ["g-low", "g-high", "g", "d-low", "d-high", "d", "g-end", "d-end"]
+    assert [trace["uid"] for trace in steps["data"]] == drawn
     assert (steps["layout"]["xaxis"]["type"], steps["layout"]["yaxis"]["type"]) == ("log", "log")
     assert len(steps["layout"]["yaxis"]["range"]) == len(epochs["layout"]["yaxis"]["range"]) == 2
     assert "Outliers are hidden" in words(at)
@@ -73,7 +67,10 @@ def test_loss_options_come_from_the_address(make_run: MakeRun) -> None:
     for axis, last in (("Step", 8), ("Training seconds", 4)):
         steps, epochs = figures(open_page("run", run=run.id, x=axis))
         assert numbers(steps["data"][0]["x"])[-1] == numbers(epochs["data"][0]["x"])[-1] == last
-        assert [trace["uid"] for trace in steps["data"]] == ["g", "d", "events-info"]
+        assert [trace["uid"] for trace in steps["data"]] == [
+            *("g", "d", "g-end", "d-end"),
+            "events-info",
+        ]
     at = open_page("run", run=run.id, x="Time (UTC)", logx="true")
     assert [figure["layout"]["xaxis"]["type"] for figure in figures(at)] == ["date", "date"]
     assert at.get_by_key("logx").disabled

@@ -28,7 +28,9 @@ def metrics(at: AppTest) -> dict[str, str]:
 
 
 def traces(figure: dict[str, Any]) -> list[str]:
-    return [trace["uid"] for trace in figure["data"] if not trace["uid"].startswith("events-")]
+    """Without events and the names at the ends of curves."""
+    uids = [trace["uid"] for trace in figure["data"]]
+    return [uid for uid in uids if not uid.startswith("events-") and not uid.endswith("-end")]
 
 
 def test_timings_say_where_the_time_went(make_run: MakeRun) -> None:

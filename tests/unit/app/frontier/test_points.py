@@ -61,6 +61,6 @@ def test_without_groups_and_without_evaluations() -> None:
 
 
 def test_evaluations_of_some_runs() -> None:
-    assert points.of_runs(FOUND, {"a", "unknown"})["epoch"].tolist() == [1, 3]
-    assert points.of_runs(FOUND, set()).empty
-    assert points.of_runs(FOUND.iloc[:0], {"a"}).empty
+    assert points.of_runs(FOUND, {"a", "unknown"}).tolist() == [True, False, False, True]
+    assert not points.of_runs(FOUND, set()).any()
+    assert not points.of_runs(FOUND.iloc[:0], {"a"}).size

@@ -16,7 +16,13 @@ def curves(*ends: float, log: bool = False) -> go.Figure:
     plot = figure(yaxis={"type": "log" if log else "linear"})
     for number, end in enumerate(ends):
         start = 2.0 if number == 0 else 1.0
-        plot.add_scatter(x=[0, 1, 2], y=[start, end, np.nan], mode="lines", name=f"curve {number}")
+        plot.add_scatter(
+            uid=str(number),
+            x=[0, 1, 2],
+            y=[start, end, np.nan],
+            mode="lines",
+            name=f"curve {number}",
+        )
     return plot
 
 
@@ -45,21 +51,27 @@ def test_a_logarithmic_axis_has_the_range_of_what_it_can_show() -> None:
     assert plot.data[0].y.min() == 1
 
 
-def test_names_stand_at_the_last_values() -> None:
+def names(plot: go.Figure) -> list[go.Scatter]:
+    return [trace for trace in plot.data if trace.mode == "text"]
+
+
+def test_names_stand_at_the_last_values_and_hide_with_their_curves() -> None:
     plot = curves(1.0, 3.0)
     plot.data[0].line.color, plot.data[1].line.color = GENERATOR, DISCRIMINATOR
     label_ends(plot)
-    assert [list(curve.text) for curve in plot.data] == [["", " curve 0", ""], ["", " curve 1", ""]]
-    assert [curve.mode for curve in plot.data] == ["lines+text"] * 2
-    assert [curve.textposition for curve in plot.data] == ["middle right"] * 2
-    assert plot.data[1].textfont.color == WORDS[DISCRIMINATOR]
+    assert [list(name.text) for name in names(plot)] == [[" curve 0"], [" curve 1"]]
+    assert [(*name.x, *name.y) for name in names(plot)] == [(1, 1.0), (1, 3.0)]
+    groups = [trace.legendgroup for trace in plot.data]
+    assert groups[:2] == groups[2:] == ["0", "1"]
+    assert [name.textposition for name in names(plot)] == ["middle right"] * 2
+    assert names(plot)[1].textfont.color == WORDS[DISCRIMINATOR]
     assert plot.layout.margin.r > 50
 
 
 def test_two_that_end_together_stand_above_each_other() -> None:
     plot = curves(1.51, 1.5)
     label_ends(plot)
-    assert [curve.textposition for curve in plot.data] == ["top right", "bottom right"]
+    assert [name.textposition for name in names(plot)] == ["top right", "bottom right"]
 
 
 @pytest.mark.parametrize(
@@ -68,13 +80,13 @@ def test_two_that_end_together_stand_above_each_other() -> None:
 def test_the_legend_is_enough_where_names_would_not_fit(ends: tuple[float, ...]) -> None:
     plot = curves(*ends)
     label_ends(plot)
-    assert all(curve.mode == "lines" for curve in plot.data)
+    assert not names(plot)
 
 
 def test_names_on_a_logarithmic_axis_keep_their_distance_in_decades() -> None:
     plot = curves(1e-4, 1e-1, log=True)
     label_ends(plot)
-    assert [curve.textposition for curve in plot.data] == ["middle right"] * 2
+    assert [name.textposition for name in names(plot)] == ["middle right"] * 2
     none = curves(-1.0, 1.0, log=True)
     label_ends(none)
-    assert none.data[0].mode == "lines"
+    assert not names(none)

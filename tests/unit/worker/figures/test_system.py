@@ -21,7 +21,10 @@ def frame(**columns: object) -> pd.DataFrame:
 
 
 def test_without_a_gpu_there_is_no_line_for_it() -> None:
-    assert [line.uid for line in system.load(frame()).data] == ["cpu_percent", "memory_percent"]
+    assert [line.uid for line in system.load(frame()).data if line.mode == "lines"] == [
+        "cpu_percent",
+        "memory_percent",
+    ]
     memory = system.memory(frame())
     assert [line.uid for line in memory.data] == ["rss_bytes"]
     assert memory.data[0].y.tolist() == [1, 2]
@@ -29,7 +32,7 @@ def test_without_a_gpu_there_is_no_line_for_it() -> None:
 
 def test_with_a_gpu() -> None:
     data = frame(gpu_percent=[90.0, None], gpu_memory_bytes=[2.0**32, 2.0**32])
-    assert [line.uid for line in system.load(data).data] == [
+    assert [line.uid for line in system.load(data).data if line.mode == "lines"] == [
         "cpu_percent",
         "memory_percent",
         "gpu_percent",
