@@ -9,16 +9,17 @@ import plotly.graph_objects as go
 
 
 def drop() -> None:
-    """Forget those of all functions of libraries that were imported so far. ganboard's own stay,
-    and those of people's models: pages show some of them."""
+    """Forget those of all functions of libraries that were imported so far. Modules keep theirs:
+    pages show those of models and presets.
+
+    One-line docstrings stay too: a function that returns the same text has it only once.
+    """
     _ = go.Figure  # imported when it is first asked for, with the longest of all
     for function in gc.get_objects():
-        if (
-            isinstance(function, FunctionType)
-            and "/site-packages/" in function.__code__.co_filename
-        ):
-            documented = function.__doc__
+        if not isinstance(function, FunctionType) or "\n" not in (function.__doc__ or ""):
+            continue
+        code = function.__code__
+        if "/site-packages/" in code.co_filename:
+            if code.co_consts and code.co_consts[0] == function.__doc__:
+                function.__code__ = code.replace(co_consts=(None, *code.co_consts[1:]))
             function.__doc__ = None
-            first, *others = function.__code__.co_consts or (None,)
-            if documented is not None and first == documented:
-                function.__code__ = function.__code__.replace(co_consts=(None, *others))

@@ -91,7 +91,11 @@ def test_zoom_legend_and_dom_survive_updates(
     wait_until(lambda: x_range(page)[1] < 300, seconds=10, what="the zoom")
     zoomed = x_range(page)
     page.locator(f"{PLOT} .legendtoggle").nth(1).click()
-    hidden = f"() => document.querySelector('{PLOT}')._fullData[1].visible === 'legendonly'"
+    hidden = f"""() => {{
+        const drawn = document.querySelector('{PLOT}')._fullData;
+        const own = drawn.filter(one => one.legendgroup === 'd'); // the curve and its name
+        return own.length === 2 && own.every(one => one.visible === 'legendonly');
+    }}"""
     until(page, hidden)
     remember(page)
 

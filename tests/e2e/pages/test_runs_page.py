@@ -157,6 +157,7 @@ def test_tag_archive_and_restore_by_mouse(
         return False
 
     wait_until(selected, seconds=60, every=3, what="a selected run")
+    settled(page)
     page.get_by_role("button", name="Restore").click()
     expect(page.get_by_text("No run is archived")).to_be_visible(timeout=PATIENCE)
     assert queries.count_runs(context.engine) == 2

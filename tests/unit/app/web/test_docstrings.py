@@ -7,6 +7,7 @@ import sys
 
 SCRIPT = """
 import pandas
+import plotly
 from ganboard.app.web import docstrings, serve
 before = pandas.DataFrame({"a": [1, 2]}).sum().tolist()
 assert pandas.DataFrame.sum.__doc__
@@ -15,6 +16,7 @@ assert pandas.DataFrame.sum.__doc__ is None
 assert pandas.DataFrame.sum.__code__.co_consts[0] is None
 assert pandas.DataFrame({"a": [1, 2]}).sum().tolist() == before
 assert serve.serve.__doc__
+assert plotly.__doc__
 print("done")
 """
 
