@@ -1,4 +1,4 @@
-"""Docstrings of libraries, which no page shows: 15 MB of what a server imports."""
+"""Docstrings of libraries, which no page shows: some 12 MB of what a server imports."""
 
 from __future__ import annotations
 

@@ -45,9 +45,9 @@ def serve(port: int, address: str) -> None:
     plotly_properties.pack()
     from ganboard.app.web.server import app  # noqa: PLC0415
 
+    docstrings.drop()
     # what was imported stays; collections that leave it out are quick, so cycles of sessions that
     # ended are freed sooner
-    docstrings.drop()
     gc.freeze()
     config = {
         "server.port": port,

@@ -21,7 +21,7 @@ FAILED = ("This page failed", "is unavailable", "Connection error")
 TITLE = "[data-testid=stHeading] h1"
 CHART = ".live-plotly .main-svg"
 # The time of the next chart's first frame, taken in the page: while WebGL starts, as it does after
-# that frame, the page answers nobody. Mutations are told before the frame that shows them.
+# that frame, the page answers nobody. Observers of mutations run before the frame that shows them.
 MARK = """chart => {
   const old = new Set(document.querySelectorAll(chart));
   const watch = new MutationObserver(() => {

@@ -99,7 +99,7 @@ def metrics(entries: Sequence[Entry]) -> dict[str, Metric]:
     first."""
     models: Counter[str] = Counter()
     # looked up once each, not once for each of 10,000 runs
-    for name, count in Counter(entry.run.config.get("model") for entry in entries).items():
+    for name, count in Counter(str(entry.run.config.get("model")) for entry in entries).items():
         models[model_of({"model": name})] += count
     found: dict[str, Metric] = {}
     for model, _ in models.most_common():

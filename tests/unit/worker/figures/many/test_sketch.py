@@ -36,6 +36,11 @@ def test_some_dots_keep_look_and_extent() -> None:
     assert not {"text", "customdata", "meta"} & made.keys()
 
 
+def test_many_groups_share_the_points() -> None:
+    made = sketch(go.Figure([dots() for _ in range(8)]))
+    assert POINTS - 8 < sum(len(one["x"]) for one in made) <= POINTS + 8 * 4
+
+
 def test_what_is_not_finite_is_left_out() -> None:
     gaps = np.where(np.arange(MANY) % 2, np.nan, X)
     [made] = sketch(go.Figure([dots(gaps)]))
