@@ -38,6 +38,11 @@ class Options:
     def lower(self) -> bool:
         return self.metric.better == "lower"
 
+    @property
+    def of_dots(self) -> tuple[str, str, str, str, str]:
+        """What decides where the dots are, and their colours."""
+        return self.data, self.evaluation, self.metric.name, self.cost, self.colour
+
 
 def show(context: Context, version: points.Version) -> Options:
     """The controls, where there is any evaluated run."""

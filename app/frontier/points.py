@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
+from ganboard.app.made import Made
 from ganboard.app.runs import listing as app_listing
 from ganboard.db.runs import listing, past_runs
 from ganboard.worker import formatting
@@ -68,28 +69,48 @@ def version(context: Context) -> Version:
     return (str(engine.url), *listing.ended_version(engine), past_runs.evaluations_version(engine))
 
 
-@st.cache_resource(max_entries=2, show_spinner=False)
-def compared(_context: Context, version: Version) -> dict[str, dict[str, list[Entry]]]:
+@dataclass(frozen=True)
+class Evaluated:
     """Every evaluated run that is no fork, not archived, and whose settings can be read, newest
-    first: by data set and what it was evaluated with, the largest groups first."""
+    first: by data set and what it was evaluated with, the largest groups first. And what was made
+    of them."""
+
+    groups: dict[str, dict[str, list[Entry]]]
+    made: Made
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def evaluated(_context: Context, version: Version) -> Evaluated:
     runs = app_listing.newest_first(app_listing.read(_context))
     data: dict[str, list[Entry]] = {}
     for entry in comparable.entries(_context.engine, runs):
         data.setdefault(entry.data, []).append(entry)
     largest = sorted(data.items(), key=lambda group: -len(group[1]))
-    return {name: comparable.by_evaluation(own) for name, own in largest}
+    return Evaluated({name: comparable.by_evaluation(own) for name, own in largest}, Made())
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def varying(_context: Context, version: Version, data: str, evaluation: str) -> list[str]:
+def compared(context: Context, version: Version) -> dict[str, dict[str, list[Entry]]]:
+    """The groups of `Evaluated`."""
+    return evaluated(context, version).groups
+
+
+def varying(context: Context, version: Version, data: str, evaluation: str) -> list[str]:
     """The settings in which the runs of a group differ."""
-    group = compared(_context, version)[data][evaluation]
-    return choices.varying(comparable.configs(group).values())
+    known = evaluated(context, version)
+
+    def build() -> list[str]:
+        return choices.varying(comparable.configs(known.groups[data][evaluation]).values())
+
+    return known.made.of(("varying", data, evaluation), build)
 
 
-@st.cache_resource(max_entries=6, show_spinner=False)
-def improvements(_context: Context, version: Version, measure: str, *, lower: bool) -> pd.DataFrame:
-    return past_runs.improvements(_context.engine, measure, lower=lower)
+def improvements(context: Context, version: Version, measure: str, *, lower: bool) -> pd.DataFrame:
+    """As `db.runs.past_runs.improvements` has them."""
+
+    def build() -> pd.DataFrame:
+        return past_runs.improvements(context.engine, measure, lower=lower)
+
+    return evaluated(context, version).made.of(("improvements", measure, lower), build)
 
 
 def of_runs(found: pd.DataFrame, ids: Collection[str]) -> npt.NDArray[np.bool_]:

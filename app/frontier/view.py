@@ -34,23 +34,30 @@ _DOT = re.compile(r"([a-z0-9]{1,32})@(\d{1,9})", re.ASCII)
 
 
 @dataclass(frozen=True)
-class View:
-    """What is known of one choice."""
+class Dots:
+    """The runs of one choice, whatever the target and the axes."""
 
     entries: list[Entry]
     points: pd.DataFrame
     groups: list[str]  # in the order of their colours
     words: dict[str, str]  # by run id
-    found: list[Configuration]  # of the target, the cheapest first
 
     def entry(self, run_id: str) -> Entry | None:
         return next((one for one in self.entries if one.run.id == run_id), None)
 
 
+@dataclass(frozen=True)
+class View:
+    """What is known of one choice."""
+
+    dots: Dots
+    found: list[Configuration]  # of the target, the cheapest first
+
+
 def draw(context: Context, version: points.Version, options: Options) -> None:
     chosen = dot_param()
     view = _view(context, version, options)
-    if view.points.empty:
+    if view.dots.points.empty:
         st.caption(f"None of these runs has a finite {options.metric.label} yet.")
         return
     _answer(view, options)
@@ -73,54 +80,69 @@ def dot_param() -> tuple[str, int] | None:
     return (named[1], int(named[2])) if named else None
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _view(_context: Context, version: points.Version, options: Options) -> View:
-    groups = points.compared(_context, version)
-    entries = groups.get(options.data, {}).get(options.evaluation, [])
-    said = words(configs(entries))
-    names = {one.run.id: plain(formatting.shorten(one.run.name, 60)) for one in entries}
-    lines = {
-        text: "".join(f"<br>{plain(line)}" for line in wrap(formatting.shorten(text, 160), 60))
-        for text in set(said.values())
-    }
-    settings = {run_id: lines[text] for run_id, text in said.items()}
-    own, order = controls.groups_of(entries, options.colour)
-    found = points.improvements(_context, version, options.metric.name, lower=options.lower)
-    frame = points.points(found, entries, options.cost, names, settings, own)
-    reached = (
-        {}
-        if options.goal is None
-        else answer.first_reached(frame, options.goal, lower=options.lower)
-    )
-    by_machine = COSTS[options.cost].of_machine
-    configurations = answer.configurations(entries, reached, by_machine=by_machine)
-    return View(entries, frame, order, said, configurations)
+def _view(context: Context, version: points.Version, options: Options) -> View:
+    dots = _dots(context, version, options)
+
+    def build() -> list[Configuration]:
+        reached = (
+            {}
+            if options.goal is None
+            else answer.first_reached(dots.points, options.goal, lower=options.lower)
+        )
+        by_machine = COSTS[options.cost].of_machine
+        return answer.configurations(dots.entries, reached, by_machine=by_machine)
+
+    made = points.evaluated(context, version).made
+    return View(dots, made.of(("configurations", options.of_dots, options.goal), build))
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+def _dots(context: Context, version: points.Version, options: Options) -> Dots:
+    known = points.evaluated(context, version)
+
+    def build() -> Dots:
+        entries = known.groups.get(options.data, {}).get(options.evaluation, [])
+        said = words(configs(entries))
+        names = {one.run.id: plain(formatting.shorten(one.run.name, 60)) for one in entries}
+        lines = {
+            text: "".join(f"<br>{plain(line)}" for line in wrap(formatting.shorten(text, 160), 60))
+            for text in set(said.values())
+        }
+        settings = {run_id: lines[text] for run_id, text in said.items()}
+        own, order = controls.groups_of(entries, options.colour)
+        found = points.improvements(context, version, options.metric.name, lower=options.lower)
+        frame = points.points(found, entries, options.cost, names, settings, own)
+        return Dots(entries, frame, order, said)
+
+    return known.made.of(("dots", options.of_dots), build)
+
+
 def _chart(
-    _context: Context, version: points.Version, options: Options, chosen: tuple[str, int] | None
+    context: Context, version: points.Version, options: Options, chosen: tuple[str, int] | None
 ) -> Chart:
-    view, cost = _view(_context, version, options), COSTS[options.cost]
-    plot = frontier.scatter(
-        view.points,
-        x=cost.label,
-        y=options.metric.label,
-        unit=cost.unit,
-        lower=options.lower,
-        goal=options.goal,
-        groups=view.groups,
-        courses=options.courses,
-        chosen=chosen,
-        log_x=options.log_x,
-        log_y=options.log_y and bool((view.points["y"] > 0).all()),
-    )
-    # another choice is another chart, whose zoom is its own
-    key = (
-        f"frontier-{options.data}-{options.evaluation}-{options.metric.name}-{options.cost}-"
-        f"{options.log_x:d}{options.log_y:d}"
-    )
-    return Chart.of(plot, key)
+    dots, cost = _dots(context, version, options), COSTS[options.cost]
+
+    def build() -> Chart:
+        plot = frontier.scatter(
+            dots.points,
+            x=cost.label,
+            y=options.metric.label,
+            unit=cost.unit,
+            lower=options.lower,
+            goal=options.goal,
+            groups=dots.groups,
+            courses=options.courses,
+            chosen=chosen,
+            log_x=options.log_x,
+            log_y=options.log_y and bool((dots.points["y"] > 0).all()),
+        )
+        # another choice is another chart, whose zoom is its own
+        key = (
+            f"frontier-{options.data}-{options.evaluation}-{options.metric.name}-{options.cost}-"
+            f"{options.log_x:d}{options.log_y:d}"
+        )
+        return Chart.of(plot, key)
+
+    return points.evaluated(context, version).made.of(("chart", options, chosen), build)
 
 
 def _answer(view: View, options: Options) -> None:
@@ -134,7 +156,7 @@ def _answer(view: View, options: Options) -> None:
         if best is None or not best.reached:
             st.markdown(f"No run has reached **{formatting.escape(target)}** yet.")
             return
-        st.markdown(sentence(best, view.words, target, options.cost))
+        st.markdown(sentence(best, view.dots.words, target, options.cost))
         _links(best)
 
 
@@ -190,7 +212,7 @@ def _preview(
     context: Context, view: View, options: Options, chosen: tuple[str, int] | None
 ) -> None:
     """The chosen evaluation; at first that of the answer, or the best one."""
-    frame = view.points
+    frame = view.dots.points
     rows = frame.iloc[:0]
     if chosen is not None:
         rows = frame[(frame["run_id"] == chosen[0]) & (frame["epoch"] == chosen[1])]
@@ -199,23 +221,24 @@ def _preview(
         dots = frame[frame["best"]].sort_values("y", ascending=options.lower)
         rows = dots[dots["run_id"] == best] if best else dots
     row = rows.iloc[0]
-    entry = view.entry(row["run_id"])
+    entry = view.dots.entry(row["run_id"])
     if entry is not None:
-        preview.draw(context, entry, row, view.words[entry.run.id], options)
+        preview.draw(context, entry, row, view.dots.words[entry.run.id], options)
 
 
 def _about(view: View, options: Options) -> str:
     """How to read the figure, and what is not in it."""
-    machines = len({entry.machine for entry in view.entries})
+    dots = view.dots
+    machines = len({entry.machine for entry in dots.entries})
     said = [
-        f"{formatting.plural(int(view.points['best'].sum()), 'run')}. The front is the best value"
+        f"{formatting.plural(int(dots.points['best'].sum()), 'run')}. The front is the best value"
         " that any evaluation of any run had found at that cost; click a dot to see its images.",
         COSTS[options.cost].meaning,
     ]
     if machines > 1 and COSTS[options.cost].of_machine:
         said.append(f"These times are of {machines} machines.")
     if options.metric.by_features:
-        said.append(DESCRIPTIONS[view.entries[0].source.name])
+        said.append(DESCRIPTIONS[dots.entries[0].source.name])
     said += [
         UNMEASURED,
         f"None of the {len(REFERENCES)} published results states how good its images were, so none"
@@ -230,10 +253,11 @@ def _table(view: View, options: Options) -> None:
     if not found:
         return
     cost, metric = COSTS[options.cost], options.metric
-    dots = view.points[view.points["best"]]
+    frame = view.dots.points
+    dots = frame[frame["best"]]
     best = dict(zip(dots["run_id"], dots["y"], strict=True))
     rows = {
-        "Configuration": [_named(one, view.words) for one in found],
+        "Configuration": [_named(one, view.dots.words) for one in found],
         cost.label: [one.cost if math.isfinite(one.cost) else None for one in found],
         "Reached by": [f"{one.reached} of {len(one.costs)}" for one in found],
         f"Best {metric.label}": [_best(one.entries, best, options.lower) for one in found],

@@ -73,6 +73,7 @@ def words(configs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
         for name in names
     }
     said: dict[tuple[str, str], str] = {}
+    texts: dict[str, str] = {}  # each once: those of ten thousand runs would be 1 MB
     found = {}
     for key, config in configs.items():
         parts = []
@@ -84,5 +85,6 @@ def words(configs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
                 said[value] = formatting.shorten(choice(name, config[name]), 40)
             parts.append(said[value])
         more = [f"and {len(parts) - MANY} more"] if len(parts) > MANY else []
-        found[key] = ", ".join(parts[:MANY] + more) or ("the most common settings" * bool(names))
+        text = ", ".join(parts[:MANY] + more) or ("the most common settings" * bool(names))
+        found[key] = texts.setdefault(text, text)
     return found

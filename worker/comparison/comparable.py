@@ -21,7 +21,7 @@ from ganboard.gan.settings.features import FACT as FEATURES
 from ganboard.gan.settings.features import Source, recorded
 from ganboard.gan.settings.metadata import all_defaults
 from ganboard.gan.settings.metric import Metric
-from ganboard.worker.studies.comparison_groups import flat
+from ganboard.worker.studies.shared_settings import flat
 
 FACTS = (FEATURES, revision.FACT)  # of a run that decide about it
 

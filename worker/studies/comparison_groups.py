@@ -4,7 +4,6 @@ study is made of."""
 from __future__ import annotations
 
 import hashlib
-from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from ganboard.db.models import Run
 from ganboard.gan.config import diff
 from ganboard.gan.devices.hardware import devices
 from ganboard.gan.settings.metadata import affecting, defaults
+from ganboard.worker.studies.shared_settings import flat
 
 
 @dataclass(frozen=True)
@@ -80,15 +80,6 @@ def alike(runs: Iterable[Run], *names: str) -> list[tuple[dict[str, Any], list[R
         )
         members.append(run)
     return list(groups.values())
-
-
-def flat(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A dictionary of its own: where lists of runs share settings (`app.runs.listing`), each value
-    of a `ChainMap` takes ten times as long to read."""
-    whole: dict[str, Any] = {}
-    for part in reversed(config.maps) if isinstance(config, ChainMap) else [config]:
-        whole |= part
-    return whole
 
 
 def but_for_seed(configs: Iterable[Mapping[str, Any]]) -> list[bytes]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
 
 import pandas as pd
 import pytest
 
 from ganboard.app.frontier import points
+from ganboard.worker.context import Context
 from tests.unit.app.frontier.entries import entry
+from tests.unit.db.stored_runs import finish_epoch, quality, training
 
 
 def evaluations(*rows: tuple[str, int, float, float, int, float]) -> pd.DataFrame:
@@ -64,3 +68,21 @@ def test_evaluations_of_some_runs() -> None:
     assert points.of_runs(FOUND, {"a", "unknown"}).tolist() == [True, False, False, True]
     assert not points.of_runs(FOUND, set()).any()
     assert not points.of_runs(FOUND.iloc[:0], {"a"}).size
+
+
+def test_what_an_earlier_version_was_made_into_is_forgotten(context: Context) -> None:
+    own = training(context.engine)
+
+    def evaluate(epoch: int, value: float) -> weakref.ref[pd.DataFrame]:
+        finish_epoch(context.engine, own, epoch)
+        quality(context.engine, own, epoch, fid=value)
+        version = points.version(context)
+        points.compared(context, version)
+        return weakref.ref(points.improvements(context, version, "fid", lower=True))
+
+    before, after = evaluate(1, 9.0), evaluate(2, 8.0)
+    gc.collect()
+    assert before() is None
+    found = after()
+    assert found is not None
+    assert found["value"].tolist() == [9.0, 8.0]

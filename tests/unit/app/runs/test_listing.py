@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
+import weakref
 from datetime import timedelta
 from typing import Any
 
@@ -62,3 +64,21 @@ def test_runs_that_go_on_have_lasted_until_now(context: Context) -> None:
     assert lasted["running"] >= timedelta(0)
     assert lasted["stopped"] >= timedelta(0)
     assert [run.ended_at is None for run in runs if run.status == "running"] == [True]
+
+
+def test_earlier_lists_are_forgotten_when_a_run_ends(context: Context) -> None:
+    first, second = training(context.engine), training(context.engine)
+    commands.finish(context.engine, **first, status="finished")
+
+    def seen() -> weakref.ref[listing.Ended]:
+        stored = listing.read(context)
+        listing.chosen(context, stored, EVERYTHING)
+        return weakref.ref(stored.ended)
+
+    before = seen()
+    assert seen() is before  # of an object there is one such reference
+    commands.finish(context.engine, **second, status="finished")
+    after = seen()
+    gc.collect()
+    assert before() is None
+    assert after() is not None
