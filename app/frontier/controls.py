@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from ganboard.app.frontier import answer, points
-from ganboard.app.frontier.points import COSTS
+from ganboard.app.frontier.points import COSTS, Evaluated
 from ganboard.gan.settings.metric import Metric
 from ganboard.worker.comparison.comparable import Entry, metrics
-from ganboard.worker.context import Context
 from ganboard.worker.figures.palette import CATEGORICAL
 
 NOTHING = "nothing"  # that colours the dots
@@ -44,9 +43,9 @@ class Options:
         return self.data, self.evaluation, self.metric.name, self.cost, self.colour
 
 
-def show(context: Context, version: points.Version) -> Options:
+def show(known: Evaluated) -> Options:
     """The controls, where there is any evaluated run."""
-    groups = points.compared(context, version)
+    groups = known.groups
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         data = _select("Data", list(groups), key="data", width=180)
         evaluation = _select(
@@ -72,11 +71,11 @@ def show(context: Context, version: points.Version) -> Options:
                 of_goal=False,
             )
         ]
-        goal = _goal(context, version, own, metric)
+        goal = _goal(known, own, metric)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         colour = _select(
             "Colour by",
-            [NOTHING, *points.varying(context, version, data, evaluation)],
+            [NOTHING, *known.varying(data, evaluation)],
             key="colour",
             width=210,
             of_goal=False,
@@ -128,12 +127,10 @@ def _ask_anew() -> None:
     st.session_state[_NEW_GOAL] = True
 
 
-def _goal(
-    context: Context, version: points.Version, entries: Sequence[Entry], metric: Metric
-) -> float | None:
+def _goal(known: Evaluated, entries: Sequence[Entry], metric: Metric) -> float | None:
     """The target, at first one that the best run reaches."""
     lower = metric.better == "lower"
-    found = points.improvements(context, version, metric.name, lower=lower)
+    found = known.improvements(metric.name, lower=lower)
     values = found["value"][points.of_runs(found, {entry.run.id for entry in entries})]
     best = None if values.empty else float(values.min() if lower else values.max())
     suggestion = answer.suggested(best, lower=lower)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import streamlit as st
+from sqlalchemy import Engine
 
 from ganboard.app.made import Made
 from ganboard.app.runs import listing as app_listing
@@ -22,8 +23,6 @@ from ganboard.worker import formatting
 from ganboard.worker.comparison import choices, comparable
 from ganboard.worker.comparison.comparable import Entry
 from ganboard.worker.context import Context
-
-Version = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -63,54 +62,49 @@ COSTS = {
 }
 
 
-def version(context: Context) -> Version:
-    """Changes whenever the page would look different: a key for caches."""
-    engine = context.engine
-    return (str(engine.url), *listing.ended_version(engine), past_runs.evaluations_version(engine))
-
-
 @dataclass(frozen=True)
 class Evaluated:
     """Every evaluated run that is no fork, not archived, and whose settings can be read, newest
     first: by data set and what it was evaluated with, the largest groups first. And what was made
     of them."""
 
+    engine: Engine
     groups: dict[str, dict[str, list[Entry]]]
     made: Made
 
+    def varying(self, data: str, evaluation: str) -> list[str]:
+        """The settings in which the runs of a group differ."""
+
+        def build() -> list[str]:
+            return choices.varying(comparable.configs(self.groups[data][evaluation]).values())
+
+        return self.made.of(("varying", data, evaluation), build)
+
+    def improvements(self, measure: str, *, lower: bool) -> pd.DataFrame:
+        """As `db.runs.past_runs.improvements` has them."""
+
+        def build() -> pd.DataFrame:
+            return past_runs.improvements(self.engine, measure, lower=lower)
+
+        return self.made.of(("improvements", measure, lower), build)
+
+
+def read(context: Context) -> Evaluated:
+    """Those of now. Read once for all that a script shows: of versions, one is kept."""
+    engine = context.engine
+    newest = (*listing.ended_version(engine), past_runs.evaluations_version(engine))
+    return _evaluated(context, str(engine.url), newest)
+
 
 @st.cache_resource(max_entries=1, show_spinner=False)
-def evaluated(_context: Context, version: Version) -> Evaluated:
+def _evaluated(_context: Context, database: str, version: tuple[Any, ...]) -> Evaluated:
     runs = app_listing.newest_first(app_listing.read(_context))
     data: dict[str, list[Entry]] = {}
     for entry in comparable.entries(_context.engine, runs):
         data.setdefault(entry.data, []).append(entry)
     largest = sorted(data.items(), key=lambda group: -len(group[1]))
-    return Evaluated({name: comparable.by_evaluation(own) for name, own in largest}, Made())
-
-
-def compared(context: Context, version: Version) -> dict[str, dict[str, list[Entry]]]:
-    """The groups of `Evaluated`."""
-    return evaluated(context, version).groups
-
-
-def varying(context: Context, version: Version, data: str, evaluation: str) -> list[str]:
-    """The settings in which the runs of a group differ."""
-    known = evaluated(context, version)
-
-    def build() -> list[str]:
-        return choices.varying(comparable.configs(known.groups[data][evaluation]).values())
-
-    return known.made.of(("varying", data, evaluation), build)
-
-
-def improvements(context: Context, version: Version, measure: str, *, lower: bool) -> pd.DataFrame:
-    """As `db.runs.past_runs.improvements` has them."""
-
-    def build() -> pd.DataFrame:
-        return past_runs.improvements(context.engine, measure, lower=lower)
-
-    return evaluated(context, version).made.of(("improvements", measure, lower), build)
+    groups = {name: comparable.by_evaluation(own) for name, own in largest}
+    return Evaluated(_context.engine, groups, Made())
 
 
 def of_runs(found: pd.DataFrame, ids: Collection[str]) -> npt.NDArray[np.bool_]:

@@ -17,7 +17,7 @@ from ganboard.app import navigation
 from ganboard.app.frontier import answer, controls, points, preview
 from ganboard.app.frontier.answer import Configuration
 from ganboard.app.frontier.controls import Options
-from ganboard.app.frontier.points import COSTS
+from ganboard.app.frontier.points import COSTS, Evaluated
 from ganboard.app.widgets.live_plotly import Chart
 from ganboard.gan.settings.features import DESCRIPTIONS
 from ganboard.gan.studies.reference_results import REFERENCES
@@ -54,16 +54,16 @@ class View:
     found: list[Configuration]  # of the target, the cheapest first
 
 
-def draw(context: Context, version: points.Version, options: Options) -> None:
+def draw(context: Context, known: Evaluated, options: Options) -> None:
     chosen = dot_param()
-    view = _view(context, version, options)
+    view = _view(known, options)
     if view.dots.points.empty:
         st.caption(f"None of these runs has a finite {options.metric.label} yet.")
         return
     _answer(view, options)
     left, right = st.columns([3, 1], gap="medium")
     with left:
-        clicked = _chart(context, version, options, chosen).show_runs()
+        clicked = _chart(known, view.dots, options, chosen).show_runs()
         if clicked is not None and clicked != chosen:
             st.query_params["dot"] = f"{clicked[0]}@{clicked[1]}"
             st.rerun()
@@ -80,8 +80,8 @@ def dot_param() -> tuple[str, int] | None:
     return (named[1], int(named[2])) if named else None
 
 
-def _view(context: Context, version: points.Version, options: Options) -> View:
-    dots = _dots(context, version, options)
+def _view(known: Evaluated, options: Options) -> View:
+    dots = known.made.of(("dots", options.of_dots), lambda: _dots(known, options))
 
     def build() -> list[Configuration]:
         reached = (
@@ -92,34 +92,26 @@ def _view(context: Context, version: points.Version, options: Options) -> View:
         by_machine = COSTS[options.cost].of_machine
         return answer.configurations(dots.entries, reached, by_machine=by_machine)
 
-    made = points.evaluated(context, version).made
-    return View(dots, made.of(("configurations", options.of_dots, options.goal), build))
+    return View(dots, known.made.of(("configurations", options.of_dots, options.goal), build))
 
 
-def _dots(context: Context, version: points.Version, options: Options) -> Dots:
-    known = points.evaluated(context, version)
-
-    def build() -> Dots:
-        entries = known.groups.get(options.data, {}).get(options.evaluation, [])
-        said = words(configs(entries))
-        names = {one.run.id: plain(formatting.shorten(one.run.name, 60)) for one in entries}
-        lines = {
-            text: "".join(f"<br>{plain(line)}" for line in wrap(formatting.shorten(text, 160), 60))
-            for text in set(said.values())
-        }
-        settings = {run_id: lines[text] for run_id, text in said.items()}
-        own, order = controls.groups_of(entries, options.colour)
-        found = points.improvements(context, version, options.metric.name, lower=options.lower)
-        frame = points.points(found, entries, options.cost, names, settings, own)
-        return Dots(entries, frame, order, said)
-
-    return known.made.of(("dots", options.of_dots), build)
+def _dots(known: Evaluated, options: Options) -> Dots:
+    entries = known.groups.get(options.data, {}).get(options.evaluation, [])
+    said = words(configs(entries))
+    names = {one.run.id: plain(formatting.shorten(one.run.name, 60)) for one in entries}
+    lines = {
+        text: "".join(f"<br>{plain(line)}" for line in wrap(formatting.shorten(text, 160), 60))
+        for text in set(said.values())
+    }
+    settings = {run_id: lines[text] for run_id, text in said.items()}
+    own, order = controls.groups_of(entries, options.colour)
+    found = known.improvements(options.metric.name, lower=options.lower)
+    frame = points.points(found, entries, options.cost, names, settings, own)
+    return Dots(entries, frame, order, said)
 
 
-def _chart(
-    context: Context, version: points.Version, options: Options, chosen: tuple[str, int] | None
-) -> Chart:
-    dots, cost = _dots(context, version, options), COSTS[options.cost]
+def _chart(known: Evaluated, dots: Dots, options: Options, chosen: tuple[str, int] | None) -> Chart:
+    cost = COSTS[options.cost]
 
     def build() -> Chart:
         plot = frontier.scatter(
@@ -142,7 +134,7 @@ def _chart(
         )
         return Chart.of(plot, key)
 
-    return points.evaluated(context, version).made.of(("chart", options, chosen), build)
+    return known.made.of(("chart", options, chosen), build)
 
 
 def _answer(view: View, options: Options) -> None:

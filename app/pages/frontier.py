@@ -23,34 +23,33 @@ def render() -> None:
         st.title("Quality per second", anchor=False, width="content")
         saved_views.show("frontier")
     waiting = st.skeleton(height=style.CHART)
-    version = points.version(context)
-    if not points.compared(context, version):
+    known = points.read(context)
+    if not known.groups:
         waiting.empty()
         _nothing_yet()
         st.fragment(_wait, run_every=SECONDS)(context)
         return
-    options = controls.show(context, version)
-    offered = _offered(context, version)
+    options = controls.show(known)
+    offered = _offered(known)
     live = listing.read(context).training
     st.fragment(_tick, run_every=SECONDS if live else None)(context, options, offered, live)
     waiting.empty()
 
 
-def _offered(context: Context, version: points.Version) -> list[tuple[str, str]]:
+def _offered(known: points.Evaluated) -> list[tuple[str, str]]:
     """What there is to choose from."""
-    groups = points.compared(context, version)
-    return [(data, evaluation) for data, own in groups.items() for evaluation in own]
+    return [(data, evaluation) for data, own in known.groups.items() for evaluation in own]
 
 
 def _tick(
     context: Context, options: Options, offered: list[tuple[str, str]], was_live: bool
 ) -> None:
     with errors.sentences():
-        version = points.version(context)
+        known = points.read(context)
         live = listing.read(context).training
-        if live != was_live or _offered(context, version) != offered:
+        if live != was_live or _offered(known) != offered:
             st.rerun()  # the controls are outside the part that updates
-        view.draw(context, version, options)
+        view.draw(context, known, options)
 
 
 def _nothing_yet() -> None:
@@ -75,7 +74,7 @@ def _nothing_yet() -> None:
 
 def _wait(context: Context) -> None:
     with errors.sentences():
-        if points.compared(context, points.version(context)):
+        if points.read(context).groups:
             st.rerun()
 
 

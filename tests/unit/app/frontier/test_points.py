@@ -76,9 +76,7 @@ def test_what_an_earlier_version_was_made_into_is_forgotten(context: Context) ->
     def evaluate(epoch: int, value: float) -> weakref.ref[pd.DataFrame]:
         finish_epoch(context.engine, own, epoch)
         quality(context.engine, own, epoch, fid=value)
-        version = points.version(context)
-        points.compared(context, version)
-        return weakref.ref(points.improvements(context, version, "fid", lower=True))
+        return weakref.ref(points.read(context).improvements("fid", lower=True))
 
     before, after = evaluate(1, 9.0), evaluate(2, 8.0)
     gc.collect()
