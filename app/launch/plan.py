@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args, get_origin
 import streamlit as st
 
 from ganboard.app import errors
+from ganboard.app.launch import remarks
 from ganboard.db.models import ACTIVE, WAITING, Run
 from ganboard.db.runs import queries, runtime_estimation
 from ganboard.db.runs.runtime_estimation import Estimate, History
@@ -20,7 +21,6 @@ from ganboard.gan.config import ConfigError, Plan, RunConfig, parse, plan
 from ganboard.gan.costs import estimate as costs
 from ganboard.gan.data import catalog
 from ganboard.gan.data.dataset import DatasetError
-from ganboard.gan.devices import capabilities
 from ganboard.gan.quality import choice, inception_weights
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
@@ -158,8 +158,8 @@ def show(found: LaunchPlan, here: Machines, history: History) -> None:
         st.caption(formatting.escape(f"Time {expected.basis}."))
     if found.skipped:
         st.caption(formatting.escape(found.skipped))
-    for remark in capabilities.remarks(config, machine) if machine else []:
-        st.caption(formatting.escape(remark))
+    if machine:
+        remarks.show(config, machine)
 
 
 def span(expected: Estimate, config: RunConfig, images: int) -> str:

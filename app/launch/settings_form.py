@@ -21,8 +21,7 @@ from ganboard.worker import formatting
 SEARCH = "launch_search"
 FILLED = "settings_filled"  # how often the form was filled
 FILLING = "settings_filling"  # what it was filled with last
-# {"fields": names} after a click; changed in place, since a next click can cut a callback short
-RESET = "settings_reset"
+CLICKED = "settings_clicked"
 OPEN_GROUPS = ("Data", "Training", "Acceleration")  # the others wait in closed expanders
 ICONS = {
     "Data": ":material/dataset:",
@@ -87,6 +86,13 @@ def fill(values: Mapping[str, Any]) -> None:
     st.session_state[FILLED] = st.session_state.get(FILLED, 0) + 1
     usual = metadata.defaults(values)
     st.session_state[FILLING] = {name: values.get(name, usual[name]) for name in usual}
+
+
+def clicked() -> dict[str, Any]:
+    """What buttons put into the form at its next drawing, by setting: changed in place, since a
+    next click can cut a callback short."""
+    values: dict[str, Any] = st.session_state.setdefault(CLICKED, {})
+    return values
 
 
 def _is_field(name: object, ending: str) -> bool:
@@ -204,15 +210,9 @@ def draw(
         label_visibility="collapsed",
         live=True,
     )
-    reset = st.session_state.setdefault(RESET, {})
-    if reset:
-        fill(
-            {
-                **base,
-                **{name: value for name, value in _held().items() if name not in reset["fields"]},
-            }
-        )
-        reset.clear()
+    if clicked():
+        fill({**base, **_held(), **clicked()})
+        clicked().clear()
     present = values()
     sought = {name for name in present if matches(name, search or "")}
     relevant = {name for name in sought if has_effect(name, present)}
@@ -237,8 +237,8 @@ def draw(
                     key=f"reset_{group}",
                     type="tertiary",
                     icon=":material/restart_alt:",
-                    on_click=reset.update,
-                    args=({"fields": tuple(members)},),
+                    on_click=clicked().update,
+                    args=({name: base.get(name, members[name].default) for name in members},),
                 )
     if search and (hidden := sought - relevant):
         names = ", ".join(sorted(map(label, hidden)))

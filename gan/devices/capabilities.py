@@ -94,6 +94,11 @@ def gainless(config: RunConfig, devices: Mapping[str, Any]) -> set[str]:
     return found
 
 
+def faster(config: RunConfig, devices: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that train faster on these devices, at the same quality."""
+    return {"precision": "float32"} if "precision" in gainless(config, devices) else {}
+
+
 def remarks(config: RunConfig, devices: dict[str, Any]) -> list[str]:
     """What a person should know before reading the results of `config` on this machine."""
     found = []

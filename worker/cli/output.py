@@ -81,8 +81,12 @@ def print_settings(as_json: bool) -> None:
 
 
 def waiting(context: Context, run: Run) -> str:
-    """What a run that was just queued is waiting for, on its own line; empty if nothing."""
+    """What a run that was just queued is waiting for, and remarks on its settings, each on its own
+    line; empty if there is nothing to say."""
+    from ganboard.gan.config import parse
+    from ganboard.gan.devices import capabilities
     from ganboard.worker.errors import QueueUnreachable
+    from ganboard.worker.submission.submit import machines
     from ganboard.worker.terminal.run_progress import why_waiting
 
     if context.settings.redis_url:
@@ -90,8 +94,10 @@ def waiting(context: Context, run: Run) -> str:
             context.redis().close()
         except QueueUnreachable as error:
             complain(f"{error} Run {run.id} is stored and will start once it does.")
-    text = why_waiting(context, run)
-    return text and f"\n{text}"
+    config = parse(run.config)
+    machine = machines(context).able(config)
+    remarks = capabilities.remarks(config, machine) if machine else []
+    return "".join(f"\n{line}" for line in (why_waiting(context, run), *remarks) if line)
 
 
 def changed(context: Context, run_id: str, said: str, as_json: bool) -> None:

@@ -27,7 +27,7 @@ from ganboard.db.runs import queries
 from ganboard.db.searches import searches
 from ganboard.db.settings import Settings
 from ganboard.gan.config import parse
-from ganboard.gan.devices.capabilities import BFLOAT16_FLAGS
+from ganboard.gan.devices import capabilities
 from ganboard.gan.devices.hardware import cpu_flags
 from ganboard.gan.presets import values
 from ganboard.worker.access import check_address
@@ -212,9 +212,8 @@ def _submit_starter(context: Context) -> None:
     if queries.count_runs(context.engine, archived=True):
         return
     starter = values("starter")
-    if not BFLOAT16_FLAGS & set(cpu_flags()):
-        starter["precision"] = "float32"  # without the instructions bfloat16 is emulated, and slow
-    submit(context, parse(starter), name="starter", preset="starter")
+    faster = capabilities.faster(parse(starter), {"cpu_flags": cpu_flags()})
+    submit(context, parse(starter | faster), name="starter", preset="starter")
 
 
 def _end_all(services: list[Service]) -> None:

@@ -13,8 +13,8 @@ from ganboard.gan.presets import load
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from tests.factories import HARDWARE, make_worker
-from tests.ui.launch.form import set_number, setting
-from tests.ui.pages import checked, open_page, words
+from tests.ui.launch.form import set_number, setting, value
+from tests.ui.pages import button, checked, open_page, words
 
 MakeRun = Callable[..., Run]
 
@@ -54,6 +54,16 @@ def test_memory_is_that_of_the_machine_that_would_train(context: Context) -> Non
     assert metrics(checked(at.run()))["Memory"] == formatting.size(
         estimate.estimate(config, 1797, on_gpu=True)
     )
+
+
+def test_a_precision_that_a_processor_emulates_is_replaced_by_a_click(context: Context) -> None:
+    make_worker(context)
+    at = set_number(open_page("launch", preset="digits"), "epochs", 7)
+    assert "This processor has no bfloat16 instructions" in words(at)
+    at = checked(button(at, "Use float32").click().run())
+    assert (value(at, "precision"), value(at, "epochs")) == ("float32", 7)
+    assert "bfloat16 instructions" not in words(at)
+    assert not any(box.label == "Use float32" for box in at.button)
 
 
 def test_the_time_is_measured_on_a_run_like_this(make_run: MakeRun) -> None:

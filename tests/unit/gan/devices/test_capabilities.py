@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ganboard.gan.devices.capabilities import check, remarks
+from ganboard.gan.devices.capabilities import check, faster, remarks
 from ganboard.gan.models.dcgan.config import Config
 
 CPU: dict[str, Any] = {"gpus": [], "tpus": []}
@@ -76,3 +76,11 @@ def test_remarks_name_what_changes_the_meaning_of_results() -> None:
         "no bfloat16 instructions"
         in remarks(Config(precision="mixed_bfloat16"), {**CPU, "cpu_flags": ["avx2"]})[0]
     )
+
+
+def test_float32_is_faster_where_bfloat16_is_emulated() -> None:
+    half = Config(precision="mixed_bfloat16")
+    assert faster(half, {"cpu_flags": ["avx2"]}) == {"precision": "float32"}
+    assert faster(half, {"cpu_flags": ["avx512_bf16"]}) == {}
+    assert faster(half, {"cpu_flags": ["avx2"], "gpus": [{"name": "a"}]}) == {}
+    assert faster(Config(), {"cpu_flags": ["avx2"]}) == {}

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from ganboard.db.models import Run
 from ganboard.gan import presets
+from ganboard.worker.context import Context
 from tests.cli import document, ganboard
+from tests.factories import make_worker
 
 MakeRun = Callable[..., Run]
 
@@ -21,6 +23,13 @@ def test_run_stores_and_says_what_it_waits_for(home: Path) -> None:
     assert (shown["name"], shown["status"], shown["preset"]) == ("first look", "queued", "tiny")
     assert shown["config"]["epochs"] == 7
     assert shown["config"]["limit"] == presets.values("tiny")["limit"]
+
+
+def test_run_says_what_gains_nothing_on_this_machine(context: Context) -> None:
+    make_worker(context)
+    half = ("--set", "precision=mixed_bfloat16")
+    assert "no bfloat16 instructions" in ganboard("run", "--preset", "tiny", *half).stdout
+    assert "bfloat16" not in ganboard("run", "--preset", "tiny").stdout
 
 
 def test_run_prints_the_document_of_show(home: Path) -> None:
