@@ -11,6 +11,7 @@ from statistics import median
 import pandas as pd
 
 from ganboard.db.models import ENDED
+from ganboard.worker import formatting
 from ganboard.worker.comparison.comparable import Entry
 from ganboard.worker.studies.comparison_groups import but_for_seed
 
@@ -78,3 +79,9 @@ def configurations(
         for own in groups.values()
     ]
     return sorted(found, key=lambda one: (one.cost, min(one.costs), -one.reached))
+
+
+def apart(value: float, goal: float, digits: int) -> str:
+    """`value` with so many decimals, or with more where it would read as `goal`, another value."""
+    decimals = next((n for n in range(digits, 16) if round(value, n) != goal), 16)
+    return formatting.decimal(value, decimals)

@@ -146,7 +146,13 @@ def _answer(view: View, options: Options) -> None:
         best = view.found[0] if view.found else None
         target = f"{options.metric.label} {options.goal:g}"
         if best is None or not best.reached:
-            st.markdown(f"No run has reached **{formatting.escape(target)}** yet.")
+            values = view.dots.points["y"]
+            nearest = values.min() if options.lower else values.max()
+            said = answer.apart(nearest, options.goal, options.metric.digits)
+            st.markdown(
+                f"No run has reached **{formatting.escape(target)}** yet; the best value is"
+                f" **{said}**."
+            )
             return
         st.markdown(sentence(best, view.dots.words, target, options.cost))
         _links(best)

@@ -86,3 +86,13 @@ def test_suggested_targets_are_round_and_reached() -> None:
     assert answer.suggested(0.5512, lower=False) == 0.49
     for best in (0.0, -1.0, NAN, None):
         assert answer.suggested(best, lower=True) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(7.00312, "7.003"), (9.26, "9.26"), (1234.5, "1,234.50"), (7.0 + 1e-14, "7.00000000000001")],
+)
+def test_a_value_beside_the_target_that_it_misses_reads_differently(
+    value: float, text: str
+) -> None:
+    assert answer.apart(value, 7.0, digits=2) == text
