@@ -206,8 +206,8 @@ def choose(engine: Engine, runs: list[Run]) -> Run | None:
         format_func=lambda run_id: formatting.shorten(offered[run_id], 30),
         key="base",
         bind="query-params",
-        help="The run that ratios are relative to. At first one with the settings of its preset,"
-        " else the oldest, which is the corner of a sweep.",
+        help="The run that ratios are relative to. At first the one with the fewest changes from"
+        " its preset; of several, the oldest, which is the corner of a sweep.",
     )
     return next(run for run in runs if run.id == base)
 

@@ -22,6 +22,12 @@ def test_the_one_with_the_settings_of_its_preset() -> None:
     assert usual([run(5), older]).number == 1
 
 
+def test_the_one_that_differs_least_from_its_preset() -> None:
+    batches = [run(n, batch_size=size, xla=True) for n, size in ((1, 128), (2, 64))]
+    assert usual([*batches, run(3, xla=True, seed=4)]).number == 3
+    assert usual([*batches, run(4, preset="gone")]).number == 1
+
+
 def test_else_the_oldest_which_is_the_corner_of_a_sweep() -> None:
     sweep = [run(n, batch_size=size) for n, size in ((12, 128), (10, 64), (11, 96))]
     assert usual(sweep).number == 10
