@@ -23,12 +23,14 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from tests import chromium
 from tests.e2e.sights import settled
+from tests.e2e.table import tick
 
 VIEWPORT = {"width": 1280, "height": 960}
 SIZE = (960, 720)
 STRIP = 44  # pixels below a frame, for the words
 COLOURS = 160
 PRESET = DATASET = "mnist"
+EVALUATED = "Quality every (epochs)"
 LIMIT = 8 * 10**6  # bytes
 PLOT = ".live-plotly .main-svg"
 PATIENCE = 120_000  # milliseconds
@@ -79,6 +81,15 @@ def journey(film: Film, url: str) -> None:
     page = film.page
     page.goto(url)
     film.scene("Every run that was trained: losses, images/s, quality, settings")
+    table = page.get_by_test_id("stDataFrame")
+    for row in range(3):
+        tick(table, row)
+        expect(page.get_by_text(f"{row + 1} run{'s' * (row > 0)} selected")).to_be_visible()
+    film.scene("Curves of the selected runs, live, beside the table")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog", name="Commands")).to_be_visible()
+    film.scene("Everything by keyboard too: a command palette, and ? lists the keys", 3.0)
+    page.keyboard.press("Escape")
     page.get_by_role("button", name="Launch a run").click()
     expect(page.get_by_role("heading", name="Launch")).to_be_visible(timeout=PATIENCE)
     film.scene("A preset, or settings of your own; how long it takes is said before the start")
@@ -89,13 +100,21 @@ def journey(film: Film, url: str) -> None:
         faster.click()
         expect(faster).to_be_hidden()
         film.scene("Without bfloat16 instructions float32 is faster: one click", 3.0)
+    search = page.get_by_placeholder("Search settings")
+    search.fill("quality")
+    field = page.get_by_label(EVALUATED)
+    expect(field).to_be_visible(timeout=PATIENCE)
+    field.fill("1")
+    field.press("Enter")
+    film.scene("Any setting is a search away: evaluate after every epoch", 3.5)
+    search.fill("")
     page.get_by_role("button", name="Launch", exact=True).click()
     expect(page.get_by_role("tab", name="Images")).to_be_visible(timeout=PATIENCE)
     training(film, url)
     player(film)
     for tab, words in (
         ("Latent wall", "The wall: each row the same noise, each column an epoch"),
-        ("Quality", "FID and more after every few epochs, beside that of real images"),
+        ("Quality", "FID and more after every epoch, beside that of real images"),
         ("Timings", "Where the seconds of each epoch went"),
         ("Explain", "What happened in this run, and which setting would change it"),
     ):
@@ -107,6 +126,9 @@ def journey(film: Film, url: str) -> None:
     film.scene("Stored runs side by side: what each choice gained, in words and in curves", 6.0)
     page.get_by_role("tab", name="Images").click()
     film.scene("The same noise in every run, epoch by epoch", 5.0)
+    page.get_by_role("tab", name="Quality").click()
+    expect(page.locator(PLOT).first).to_be_visible(timeout=PATIENCE)
+    film.scene("Their quality, epoch by epoch or second by second", 4.0)
     page.goto(f"{url}/frontier?data={DATASET}")
     expect(page.locator(PLOT).first).to_be_visible(timeout=PATIENCE)
     film.scene("What quality costs: every evaluation of every run, and the front", 5.0)
@@ -117,6 +139,9 @@ def journey(film: Film, url: str) -> None:
         page.goto(f"{url}/{address}")
         expect(page.locator(PLOT).first).to_be_visible(timeout=PATIENCE)
         film.scene(words, 5.0)
+    page.goto(f"{url}/models")
+    expect(page.get_by_role("heading", name="Models")).to_be_visible(timeout=PATIENCE)
+    film.scene("Versions with pictures, quality, aliases; quantised, downloaded or served", 5.0)
     page.goto(f"{url}/playground?run={stored[0]}")
     expect(page.locator(".picture").nth(15)).to_be_visible(timeout=PATIENCE)
     film.scene("New images from any stored generator", 5.0)
