@@ -224,7 +224,9 @@ def draw(
             continue
         heading = f"{group} :gray[· {len(changed)} changed]" if changed else group
         opened = bool(search) or group in OPEN_GROUPS or bool(changed)
-        with st.expander(heading, expanded=opened, icon=ICONS[group], key=f"group_{group}"):
+        # a browser opens an expander only when it is new
+        state = "found" if search else "all"
+        with st.expander(heading, expanded=opened, icon=ICONS[group], key=f"group_{group}_{state}"):
             with st.grid(min_column_width=210, gap="small", vertical_alignment="bottom"):
                 for name, field in members.items():
                     if name in relevant:

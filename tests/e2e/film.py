@@ -102,7 +102,7 @@ def journey(film: Film, url: str) -> None:
         film.scene("Without bfloat16 instructions float32 is faster: one click", 3.0)
     search = page.get_by_placeholder("Search settings")
     search.fill("quality")
-    field = page.get_by_label(EVALUATED)
+    field = page.get_by_label(EVALUATED, exact=True)
     expect(field).to_be_visible(timeout=PATIENCE)
     field.fill("1")
     field.press("Enter")

@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from ganboard.db.runs import queries
 from ganboard.worker.context import Context
 
+QUALITY_EVERY = "Quality every (epochs)"
 REFUSED = "is not allowed: it must be"
 
 
@@ -64,3 +65,20 @@ def test_nothing_runs_but_what_was_typed(
     [run] = queries.list_runs(context.engine)
     assert (run.config["batch_size"], run.config["label_smoothing"]) == (24, 0.1)
     assert complaints == []
+
+
+def test_a_search_opens_the_groups_of_what_it_finds(
+    page: Page, server: str, complaints: list[str]
+) -> None:
+    page.goto(f"{server}/launch?preset=tiny")
+    search, every = page.get_by_placeholder("Search settings"), field(page, QUALITY_EVERY)
+    expect(page.get_by_role("button", name="Launch", exact=True)).to_be_enabled()
+    expect(every).to_be_hidden()
+    search.fill("quality")
+    enter(every, "3")
+    every.press("Enter")
+    search.fill("")
+    expect(field(page, "Epochs")).to_be_visible()
+    expect(every).to_have_value("3")
+    expect(every).to_be_visible()  # its group has a change
+    assert not complaints
