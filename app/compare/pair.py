@@ -61,7 +61,7 @@ def _side(engine: Engine, compared: Compared, name: str, usual: str) -> Side:
             name.capitalize(),
             compared.ids,
             index=compared.ids.index(usual),
-            format_func=lambda one: formatting.shorten(labels.get(str(one), str(one)), 40),
+            format_func=labels.__getitem__,
             key=name,
             bind="query-params",
             filter_mode=None,

@@ -35,6 +35,7 @@ from ganboard.db.models import ENDED, Run
 from ganboard.db.runs import listing, queries
 from ganboard.gan.config import invalid_reason
 from ganboard.worker import formatting
+from ganboard.worker.comparison import stored
 
 TICK_SECONDS = 2.0
 OFFERED = 1000  # newest runs in the chooser
@@ -203,7 +204,7 @@ def choose(engine: Engine, runs: list[Run]) -> Run | None:
     base = right.selectbox(
         "Baseline",
         [usual, *(run_id for run_id in chosen if run_id != usual)],
-        format_func=lambda run_id: formatting.shorten(offered[run_id], 30),
+        format_func=stored.unique_names(runs).__getitem__,  # a browser answers with the text
         key="base",
         bind="query-params",
         help="The run that ratios are relative to. At first the one with the fewest changes from"

@@ -327,3 +327,14 @@ def test_images_per_second_and_time_left_are_the_same_everywhere(
     left = "about 18 s left"  # 35 steps of 32 images
     assert left in listed.get("progress")[0].proto.text
     assert left in shown.get("progress")[0].proto.text
+
+
+def test_runs_whose_names_begin_alike_can_be_chosen(make_run: MakeRun) -> None:
+    name = "starter rates, G rate 0.00219927, D rate 0.000411105"
+    runs = [make_run(f"{name}, batch {batch}") for batch in (16, 32, 64)]
+    at = checked(open_page("compare", runs=ids(runs), part="Images", pair="Swipe").run())
+    assert at.get_by_key("base").value == runs[0].id
+    for key in ("base", "left", "right"):
+        for run in runs[::-1]:
+            at = checked(at.get_by_key(key).set_value(run.id).run())
+            assert at.get_by_key(key).value == run.id
