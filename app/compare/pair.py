@@ -61,7 +61,7 @@ def _side(engine: Engine, compared: Compared, name: str, usual: str) -> Side:
             name.capitalize(),
             compared.ids,
             index=compared.ids.index(usual),
-            format_func=labels.__getitem__,
+            format_func=lambda one: labels.get(str(one), str(one)),  # also what an address names
             key=name,
             bind="query-params",
             filter_mode=None,

@@ -338,3 +338,7 @@ def test_runs_whose_names_begin_alike_can_be_chosen(make_run: MakeRun) -> None:
         for run in runs[::-1]:
             at = checked(at.get_by_key(key).set_value(run.id).run())
             assert at.get_by_key(key).value == run.id
+    at = checked(at.multiselect[0].unselect(runs[0].id).run())
+    assert {at.get_by_key(key).value for key in ("base", "left", "right")} <= {
+        run.id for run in runs[1:]
+    }
