@@ -11,6 +11,8 @@ generator with three such layers, here 6.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import keras
@@ -40,25 +42,19 @@ class BatchNormalization(keras.layers.BatchNormalization):  # type: ignore[misc]
         replica = tf.distribute.get_replica_context()
         together = self.synchronized and replica is not None and replica.num_replicas_in_sync > 1
         # accelerators compile the composed form, or have kernels of their own for it
-        if not own or together or runtime.accelerated():
+        if not own or runtime.accelerated():
             return super().call(inputs, training=training, mask=mask)
         channels = inputs.shape[-1]
         rows = tf.reshape(inputs, [1, -1, 1, channels])
         if channels % 16:
             # in 16 bits the operation is a twentieth as fast there
             rows = tf.cast(rows, tf.float32)
-        outputs, mean, variance, *_ = tf.raw_ops.FusedBatchNormV3(
-            x=rows,
-            scale=self.gamma.value if self.scale else tf.ones([channels]),
-            offset=self.beta.value if self.center else tf.zeros([channels]),
-            mean=[],
-            variance=[],
-            epsilon=self.epsilon,
-            is_training=True,
+        outputs, mean, variance = (_over_replicas if together else _of_one)(
+            rows,
+            self.gamma.value if self.scale else tf.ones([channels]),
+            self.beta.value if self.center else tf.zeros([channels]),
+            self.epsilon,
         )
-        # the variance that it returns is that of a sample of its rows
-        count = tf.cast(tf.shape(rows)[1], tf.float32)
-        variance *= tf.maximum(count - 1, 1) / count
         for moving, now in ((self.moving_mean, mean), (self.moving_variance, variance)):
             moving.assign(moving * self.momentum + now * (1 - self.momentum))
         return tf.cast(tf.reshape(outputs, tf.shape(inputs)), self.compute_dtype)
@@ -69,17 +65,118 @@ class BatchNormalization(keras.layers.BatchNormalization):  # type: ignore[misc]
         replica = tf.distribute.get_replica_context()
         if not self.synchronized or replica is None or replica.num_replicas_in_sync == 1:
             return super()._moments(inputs, mask)  # type: ignore[no-any-return]
-        values = tf.reshape(inputs, [-1, inputs.shape[-1]])
-        mean = tf.reduce_mean(values, 0)
-        own = tf.stack([mean, tf.reduce_mean(tf.math.squared_difference(values, mean), 0)])
-        # everybody's own in a row each: a difference of sums of squares would lose a small variance
-        # beside a large mean, and nearly empty maps have no other; shares of equal size join as in
-        # Chan, Golub and LeVeque 1983
-        row = tf.one_hot(
-            replica.replica_id_in_sync_group, replica.num_replicas_in_sync, dtype=own.dtype
-        )
-        means, variances = tf.unstack(replica.all_reduce("SUM", row * own[..., None]))
-        whole = tf.reduce_mean(means, 1)
-        return whole, tf.reduce_mean(
-            variances + tf.math.squared_difference(means, whole[:, None]), 1
-        )
+        return _moments_over_replicas(tf.reshape(inputs, [-1, inputs.shape[-1]]))
+
+
+def _of_one(
+    rows: tf.Tensor, scale: tf.Tensor, offset: tf.Tensor, epsilon: float
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """`rows` [1, n, 1, channels] normalized by their own mean and variance [channels], and both."""
+    outputs, mean, variance, *_ = tf.raw_ops.FusedBatchNormV3(
+        x=rows, scale=scale, offset=offset, mean=[], variance=[], epsilon=epsilon, is_training=True
+    )
+    # the variance that it returns is that of a sample of its rows
+    count = tf.cast(tf.shape(rows)[1], tf.float32)
+    return outputs, mean, variance * tf.maximum(count - 1, 1) / count
+
+
+def _over_replicas(
+    rows: tf.Tensor, scale: tf.Tensor, offset: tf.Tensor, epsilon: float
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """As `_of_one`, by the mean and variance of the rows of all replicas, in fused operations."""
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator]
+    def normalize(rows: tf.Tensor, scale: tf.Tensor, offset: tf.Tensor) -> Any:
+        _, *own = _of_one(rows, scale, offset, epsilon)
+        mean, variance = _joined(*own)
+        outputs = _by(rows, scale, offset, mean, variance, epsilon)
+
+        @tf.custom_gradient  # type: ignore[untyped-decorator]
+        def gradients(upstream: tf.Tensor, rows: tf.Tensor, scale: tf.Tensor) -> Any:
+            # as if mean and variance were constants
+            direct, of_scale, of_offset, *_ = tf.raw_ops.FusedBatchNormGradV3(
+                y_backprop=upstream,
+                x=rows,
+                scale=scale,
+                reserve_space_1=mean,
+                reserve_space_2=variance,
+                reserve_space_3=[],
+                epsilon=epsilon,
+                is_training=False,
+            )
+            # and what reaches a row through them (Ioffe and Szegedy 2015, section 3)
+            replica = tf.distribute.get_replica_context()
+            both = replica.all_reduce("MEAN", tf.stack([of_scale, of_offset]))
+            count = tf.cast(tf.shape(rows)[1], tf.float32)
+            through = -scale * tf.math.rsqrt(variance + epsilon) / count * both
+            indirect = _by(rows, through[0], through[1], mean, variance, epsilon)
+            # a penalty on gradients differentiates once more
+            again = partial(_differentiate, upstream, rows, scale, epsilon)
+            return (direct + indirect, of_scale, of_offset), lambda *g: again(g)
+
+        return (outputs, mean, variance), lambda upstream, *_: gradients(upstream, rows, scale)
+
+    found: tuple[tf.Tensor, tf.Tensor, tf.Tensor] = normalize(rows, scale, offset)
+    return found
+
+
+def _differentiate(
+    upstream: tf.Tensor,
+    rows: tf.Tensor,
+    scale: tf.Tensor,
+    epsilon: float,
+    pull: Sequence[tf.Tensor],
+) -> list[tf.Tensor]:
+    """Gradients, with respect to `upstream`, `rows` and `scale`, of the gradients of batch norm
+    over all replicas, weighted by `pull`; from the composed form."""
+    with tf.GradientTape() as outer:
+        outer.watch([upstream, rows, scale])
+        with tf.GradientTape() as inner:
+            offset = tf.zeros_like(scale)
+            inner.watch([rows, scale, offset])
+            values = tf.cast(tf.reshape(rows, [-1, rows.shape[-1]]), tf.float32)
+            mean, variance = _moments_over_replicas(values)
+            outputs = (values - mean) * tf.math.rsqrt(variance + epsilon) * scale + offset
+        weights = tf.reshape(tf.cast(upstream, tf.float32), [-1, rows.shape[-1]])
+        found = inner.gradient(outputs, [rows, scale, offset], weights)
+    return outer.gradient(found, [upstream, rows, scale], list(pull))  # type: ignore[no-any-return]
+
+
+def _by(
+    rows: tf.Tensor,
+    scale: tf.Tensor,
+    offset: tf.Tensor,
+    mean: tf.Tensor,
+    variance: tf.Tensor,
+    epsilon: float,
+) -> tf.Tensor:
+    return tf.raw_ops.FusedBatchNormV3(
+        x=rows,
+        scale=scale,
+        offset=offset,
+        mean=mean,
+        variance=variance,
+        epsilon=epsilon,
+        is_training=False,
+    ).y
+
+
+def _moments_over_replicas(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Mean and variance [channels] of the `values` [n, channels] of all replicas."""
+    mean = tf.reduce_mean(values, 0)
+    return _joined(mean, tf.reduce_mean(tf.math.squared_difference(values, mean), 0))
+
+
+def _joined(mean: tf.Tensor, variance: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Mean and variance [channels] over all replicas, of each one's own."""
+    replica = tf.distribute.get_replica_context()
+    own = tf.stack([mean, variance])
+    # everybody's own in a row each: a difference of sums of squares would lose a small variance
+    # beside a large mean, and nearly empty maps have no other; shares of equal size join as in
+    # Chan, Golub and LeVeque 1983
+    row = tf.one_hot(
+        replica.replica_id_in_sync_group, replica.num_replicas_in_sync, dtype=own.dtype
+    )
+    means, variances = tf.unstack(replica.all_reduce("SUM", row * own[..., None]))
+    whole = tf.reduce_mean(means, 1)
+    return whole, tf.reduce_mean(variances + tf.math.squared_difference(means, whole[:, None]), 1)

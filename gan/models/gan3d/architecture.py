@@ -7,6 +7,7 @@ a fixed angle (EcalEnergyGan): 872,948 and 73,450. In G's order convolution, ReL
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Literal
@@ -40,6 +41,13 @@ DROPOUT = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
+class PaddedConv(Conv):
+    """Zero padding and the convolution behind it in one (`gan.layers.blocks`)."""
+
+    pads: Shape
+
+
+@dataclass(frozen=True, kw_only=True)
 class UpConv(Conv):
     """Up-sampling, padding and a convolution in one (`gan.models.gan3d.upconv`)."""
 
@@ -59,6 +67,18 @@ class UpConv(Conv):
 @dataclass(frozen=True, kw_only=True)
 class Heads(Dense):
     """Dense layers of one unit side by side, each with a number of its own."""
+
+
+def merged(layers: Sequence[Layer]) -> list[Layer]:
+    """The same layers, with every zero padding in one with the convolution behind it."""
+    found: list[Layer] = []
+    for layer in layers:
+        match found[-1:], layer:
+            case [Pad(rule="zeros", sides=(_, _, _) as sides)], Conv() if type(layer) is Conv:
+                found[-1] = PaddedConv(**vars(layer), pads=sides)
+            case _:
+                found.append(layer)
+    return found
 
 
 def masks(geometry: Geometry) -> tuple[Shape, ...]:

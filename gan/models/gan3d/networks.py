@@ -3,6 +3,7 @@ it (`gan.models.gan3d.upconv`), and of the compact one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import keras
@@ -13,7 +14,7 @@ from ganboard.gan.devices import runtime
 from ganboard.gan.layers.blocks import BlockedConv3D
 from ganboard.gan.layers.factory import Factory, mask_inputs
 from ganboard.gan.models.gan3d import architecture, compact
-from ganboard.gan.models.gan3d.architecture import LATENT, SHAPES, Heads, UpConv
+from ganboard.gan.models.gan3d.architecture import LATENT, SHAPES, Heads, PaddedConv, UpConv
 from ganboard.gan.models.gan3d.compact_layers import Centred, Crop, Deposit, LayerEnergies, Seen
 from ganboard.gan.models.gan3d.config import Config
 from ganboard.gan.models.gan3d.upconv import UpConv3D
@@ -54,6 +55,16 @@ class RealnessHeads(keras.layers.Layer):  # type: ignore[misc]
 class _Factory(Factory):
     folded: ClassVar = True
 
+    @property
+    def _blocked(self) -> bool:
+        return self.folded and not runtime.accelerated()
+
+    def sequence(self, layers: Sequence[Layer]) -> list[Any]:
+        return super().sequence(architecture.merged(layers) if self._blocked else layers)
+
+    def apply(self, layers: Sequence[Layer], x: Any, keeps: Sequence[Any] = ()) -> Any:
+        return super().apply(architecture.merged(layers) if self._blocked else layers, x, keeps)
+
     def make(self, layer: Layer) -> Any:
         match layer:
             case UpConv():
@@ -69,12 +80,13 @@ class _Factory(Factory):
                 )
             case compact.Crop():
                 return Crop(layer.side, dtype=self.policy, name=layer.name)
-            case Conv() if len(layer.kernel) == 3 and self.folded and not runtime.accelerated():
+            case Conv() if len(layer.kernel) == 3 and self._blocked:
                 return BlockedConv3D(
                     layer.filters,
                     layer.kernel,
                     layer.strides,
                     layer.padding,
+                    layer.pads if isinstance(layer, PaddedConv) else (0, 0, 0),
                     use_bias=layer.bias,
                     kernel_initializer=self.initializer(layer),
                     dtype=self.policy,

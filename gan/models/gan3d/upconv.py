@@ -12,6 +12,7 @@ Shi et al. 2016).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -117,10 +118,18 @@ class UpConv3D(keras.layers.Layer):  # type: ignore[misc]
                 (-first, max(0, quotients[axis] + matrix.shape[1] - 1 + first - x.shape[axis + 1]))
             )
         x = tf.nn.conv3d(tf.pad(x, [(0, 0), *edges, (0, 0)]), small, [1] * 5, "VALID")
-        x = x[:, : quotients[0], : quotients[1], : quotients[2]]
+        x = _first(x, quotients)
         x = tf.reshape(x, [-1, *quotients, *self.factors, filters])
         x = tf.transpose(x, [0, 1, 4, 2, 5, 3, 6, 7])
         x = tf.reshape(
             x, [-1, *(q * s for q, s in zip(quotients, self.factors, strict=True)), filters]
         )
-        return x[:, : out[0], : out[1], : out[2]]
+        return _first(x, out)
+
+
+def _first(maps: tf.Tensor, sides: Sequence[int]) -> tf.Tensor:
+    """The first cells of `maps` [B, X, Y, Z, C] along X, Y and Z.
+
+    Not by an index, whose gradient takes ten times as long as this one's.
+    """
+    return tf.slice(maps, [0] * 5, [-1, *sides, maps.shape[-1]])
