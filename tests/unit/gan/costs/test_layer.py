@@ -13,6 +13,15 @@ from ganboard.gan.costs.layer import LayerCost, layer_costs, macs, parameters
 from tests.unit.gan.costs.configs import config
 
 
+def entering(layer: Any) -> list[int]:
+    """The shape of what a layer multiplies, with the zeros that it puts around it."""
+    from ganboard.gan.layers.blocks import BlockedConv3D
+
+    *sides, channels = layer.input.shape[1:]
+    pads = layer.pads if isinstance(layer, BlockedConv3D) else [0] * len(sides)
+    return [*(n + 2 * pad for n, pad in zip(sides, pads, strict=True)), channels]
+
+
 def assert_described(net: Any, layers: Sequence[LayerCost]) -> None:
     """`layers` are those of `net` that have weights to multiply with, in order, with what enters,
     leaves and is trained."""
@@ -21,7 +30,7 @@ def assert_described(net: Any, layers: Sequence[LayerCost]) -> None:
     ]
     assert [layer.name for layer in layers] == [layer.name for layer in products]
     assert [layer.entering for layer in layers] == [
-        math.prod(layer.input.shape[1:]) for layer in products
+        math.prod(entering(layer)) for layer in products
     ]
     assert [layer.leaving for layer in layers] == [
         math.prod(layer.output.shape[1:]) for layer in products
