@@ -34,7 +34,7 @@ def angle(deposited: tf.Tensor) -> tf.Tensor:
     / 2 - atan(m), averaged over the layers that are not empty with weight z; places are index +
     0.5. (AngleArch3dGAN, ecal_angle.)
     """
-    image = deposited[..., 0]
+    image = tf.squeeze(deposited, -1)
     x, y, z = (tf.range(size, dtype=tf.float32) + 0.5 for size in image.shape[1:])
     by_layer = tf.reduce_sum(image, [1, 2])  # [n, z]
     whole = tf.reduce_sum(by_layer, 1, keepdims=True)
