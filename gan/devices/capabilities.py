@@ -12,7 +12,7 @@ MAX_LOGICAL_REPLICAS = 64
 # more than one shows that the result is right, on a machine that has no more cores
 PROCESSES_PER_CORE = 4
 # without them products in bfloat16 are emulated
-BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16"})
+_BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16"})
 # TensorFlow, the data and small networks in each process with strategy=multi_worker (measured: 650
 # MiB)
 PROCESS_BYTES = 700 * 2**20
@@ -85,13 +85,23 @@ def gainless(config: RunConfig, devices: Mapping[str, Any]) -> set[str]:
     found = set()
     if config.xla and not accelerated:
         found.add("xla")
-    emulated = "cpu_flags" in devices and not BFLOAT16_FLAGS & set(devices["cpu_flags"])
-    if config.precision == "mixed_bfloat16" and not accelerated and emulated:
+    if config.precision == "mixed_bfloat16" and not accelerated and _bfloat16_is_slow(devices):
         found.add("precision")
     here = config.replicas // config.hosts
     if here > 1 and gpus < here and config.effective_strategy != "tpu":
         found.add("replicas")
     return found
+
+
+def _bfloat16_is_slow(devices: Mapping[str, Any]) -> bool:
+    """Whether a processor multiplies float32 faster than bfloat16: as `gan.devices.probe` measured
+    it, and before that by its instructions."""
+    if rates := devices.get("cpu_rates"):
+        return bool(rates["mixed_bfloat16"] < rates["float32"])
+    flags = set(devices.get("cpu_flags", _BFLOAT16_FLAGS))
+    # Intel's processors with AMX have both: where a hypervisor hides AMX, AVX-512's own instruction
+    # ran at 0.55 of float32's rate. AMD's have no avx512_fp16, and twice the rate.
+    return not _BFLOAT16_FLAGS & flags or ("avx512_fp16" in flags and "amx_bf16" not in flags)
 
 
 def faster(config: RunConfig, devices: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,10 +120,7 @@ def remarks(config: RunConfig, devices: dict[str, Any]) -> list[str]:
             f" {config.replicas} devices, but times do not."
         )
     if "precision" in without_gain:
-        found.append(
-            "This processor has no bfloat16 instructions. Training is slower than with"
-            " precision=float32."
-        )
+        found.append(f"{_reason(devices)}. Training is slower than with precision=float32.")
     if "xla" in without_gain:
         found.append(
             "On a CPU, XLA fuses element-wise operations and leaves convolutions to oneDNN, which"
@@ -125,3 +132,13 @@ def remarks(config: RunConfig, devices: dict[str, Any]) -> list[str]:
             " statistics, so losses differ from those of one replica."
         )
     return found
+
+
+def _reason(devices: Mapping[str, Any]) -> str:
+    """Why bfloat16 is slow there."""
+    if rates := devices.get("cpu_rates"):
+        share = rates["mixed_bfloat16"] / rates["float32"]
+        return f"This processor multiplies bfloat16 at {share:.2f} of its float32 rate (measured)"
+    if _BFLOAT16_FLAGS & set(devices.get("cpu_flags", ())):
+        return "This processor has AVX-512's bfloat16 instructions, but no AMX"
+    return "This processor has no bfloat16 instructions"

@@ -16,7 +16,7 @@ import psutil
 
 from ganboard.gan.devices import tpu_chips
 
-CPU_FLAGS = ("avx2", "avx512_bf16", "amx_bf16")
+CPU_FLAGS = ("avx2", "avx512_bf16", "avx512_fp16", "amx_bf16")
 
 
 def describe() -> dict[str, Any]:

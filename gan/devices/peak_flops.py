@@ -16,6 +16,7 @@ from ganboard.gan.devices.hardware import devices
 _LARGEST = 8192  # three matrices of float32 take 0.8 GB
 _ENOUGH_SECONDS = 0.02  # a product that takes so long hides what its call costs
 _BUDGET_SECONDS = 0.4
+_SMALL, _TRIES = 1024, 6  # of `per_cpu_second`: 0.01 s each, 0.1 where bfloat16 is emulated
 
 
 def best(precision: str, machine: Mapping[str, Any], folder: Path) -> float:
@@ -77,9 +78,7 @@ def gflops(precision: str, device: str | None = None) -> float:
     """
     import tensorflow as tf
 
-    dtype = {"float32": tf.float32, "mixed_bfloat16": tf.bfloat16, "mixed_float16": tf.float16}[
-        precision
-    ]
+    dtype = _dtype(precision)
     began = time.perf_counter()
     best, size, tries = 0.0, 512, 0
     with tf.device(device or ("/GPU:0" if _on_gpu() else "/CPU:0")):
@@ -94,6 +93,33 @@ def gflops(precision: str, device: str | None = None) -> float:
                 size, tries = 2 * size, 0
                 a = _matrix(size, dtype)
     return best
+
+
+def per_cpu_second(precision: str) -> float:
+    """GFLOP for each second of CPU time in products of two square matrices of 1,024 rows on the
+    CPU, the best of 6 tries.
+
+    Unlike `gflops` it may be measured while others work on the same cores: it says which precision
+    is faster, not how fast the machine is.
+    """
+    import tensorflow as tf
+
+    best = 0.0
+    with tf.device("/CPU:0"):
+        a = _matrix(_SMALL, _dtype(precision))
+        for _ in range(_TRIES):
+            began = time.process_time()
+            tf.matmul(a, a)[0, 0].numpy()
+            best = max(best, 2e-9 * _SMALL**3 / (time.process_time() - began))
+    return best
+
+
+def _dtype(precision: str) -> object:
+    import tensorflow as tf
+
+    return {"float32": tf.float32, "mixed_bfloat16": tf.bfloat16, "mixed_float16": tf.float16}[
+        precision
+    ]
 
 
 def _matrix(size: int, dtype: object) -> object:

@@ -29,7 +29,7 @@ class DeviceProbe:
                 "19",
                 sys.executable,
                 "-m",
-                "ganboard.gan.devices.hardware",
+                "ganboard.gan.devices.probe",
             ],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -78,9 +78,33 @@ def test_remarks_name_what_changes_the_meaning_of_results() -> None:
     )
 
 
-def test_float32_is_faster_where_bfloat16_is_emulated() -> None:
-    half = Config(precision="mixed_bfloat16")
-    assert faster(half, {"cpu_flags": ["avx2"]}) == {"precision": "float32"}
-    assert faster(half, {"cpu_flags": ["avx512_bf16"]}) == {}
-    assert faster(half, {"cpu_flags": ["avx2"], "gpus": [{"name": "a"}]}) == {}
-    assert faster(Config(), {"cpu_flags": ["avx2"]}) == {}
+HALF = Config(precision="mixed_bfloat16")
+SLOW = {"cpu_rates": {"float32": 130.0, "mixed_bfloat16": 85.0}}
+
+
+@pytest.mark.parametrize(
+    ("devices", "slow"),
+    [
+        ({"cpu_flags": ["avx2"]}, True),  # emulated
+        ({"cpu_flags": ["avx512_bf16"]}, False),
+        ({"cpu_flags": ["avx512_bf16", "avx512_fp16"]}, True),  # AMX is hidden
+        ({"cpu_flags": ["avx512_bf16", "avx512_fp16", "amx_bf16"]}, False),
+        # what was measured counts
+        ({"cpu_flags": ["avx512_bf16"], **SLOW}, True),
+        ({"cpu_flags": [], "cpu_rates": {"float32": 70.0, "mixed_bfloat16": 140.0}}, False),
+        ({"cpu_flags": ["avx2"], "gpus": [{"name": "a"}]}, False),
+        ({}, False),
+    ],
+)
+def test_float32_is_faster_where_a_processor_multiplies_bfloat16_slower(
+    devices: dict[str, Any], slow: bool
+) -> None:
+    assert faster(HALF, devices) == ({"precision": "float32"} if slow else {})
+    assert bool(remarks(HALF, CPU | devices)) is slow
+    assert faster(Config(), devices) == {}
+
+
+def test_the_remark_says_from_what_it_is_known() -> None:
+    assert "at 0.65 of its float32 rate (measured)" in remarks(HALF, CPU | SLOW)[0]
+    hidden = {"cpu_flags": ["avx512_bf16", "avx512_fp16"]}
+    assert "no AMX" in remarks(HALF, CPU | hidden)[0]
