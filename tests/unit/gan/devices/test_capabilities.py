@@ -105,6 +105,6 @@ def test_float32_is_faster_where_a_processor_multiplies_bfloat16_slower(
 
 
 def test_the_remark_says_from_what_it_is_known() -> None:
-    assert "at 0.65 of its float32 rate (measured)" in remarks(HALF, CPU | SLOW)[0]
+    assert "at 0.65 times its float32 rate (measured)" in remarks(HALF, CPU | SLOW)[0]
     hidden = {"cpu_flags": ["avx512_bf16", "avx512_fp16"]}
     assert "no AMX" in remarks(HALF, CPU | hidden)[0]
