@@ -32,12 +32,14 @@ def make(task: Task) -> tuple[Take, str]:
     stepper = step.Stepper(config, strategy, nets, examples)
     fitted = fit.FitLoop(stepper, lambda count: count) if config.loop == "fit" else None
     done = 0
+    # the processes of local SGD are averaged after every call of that many steps
+    longest = config.average_every if config.average_every > 1 else amounts.steps_per_epoch
 
     def take(count: int) -> tuple[float, float]:
         nonlocal done
         while count:
             epoch, first = divmod(done, amounts.steps_per_epoch)
-            portion = min(count, amounts.steps_per_epoch - first)
+            portion = min(count, amounts.steps_per_epoch - first, longest)
             order = philox.order(config.seed, epoch + 1, amounts.examples)
             due = np.stack(
                 lr_schedules.rates(config, amounts.steps_per_epoch, done + np.arange(portion)), 1

@@ -138,7 +138,9 @@ def _reason(devices: Mapping[str, Any]) -> str:
     """Why bfloat16 is slow there."""
     if rates := devices.get("cpu_rates"):
         share = rates["mixed_bfloat16"] / rates["float32"]
-        return f"This processor multiplies bfloat16 at {share:.2f} times its float32 rate (measured)"
+        return (
+            f"This processor multiplies bfloat16 at {share:.2f} times its float32 rate (measured)"
+        )
     if _BFLOAT16_FLAGS & set(devices.get("cpu_flags", ())):
         return "This processor has AVX-512's bfloat16 instructions, but no AMX"
     return "This processor has no bfloat16 instructions"

@@ -23,6 +23,7 @@ from ganboard.gan.modeling import recipe
 from ganboard.gan.modeling.recipe import Recipe
 from ganboard.gan.training import step_metrics
 from ganboard.gan.training.networks import Networks, networks
+from ganboard.gan.training.optimizers import put
 from ganboard.gan.training.replica import Replica, now
 from ganboard.gan.training.step_metrics import StepMetrics, StepReport
 
@@ -90,16 +91,19 @@ class Stepper:
             self._average()
         return self.unpack(summed)
 
+    @tf.function(autograph=False)  # type: ignore[untyped-decorator]
     def _average(self) -> None:
         """Give all processes the mean of what they have trained apart: weights, moments of the
         optimizers, moving statistics (local SGD: Stich, "Local SGD converges fast and communicates
         little", 2019, algorithm 1)."""
         variables = [v for v in self.nets.variables() if v.dtype == "float32"]
-        flat = tf.concat([tf.reshape(v.value, [-1]) for v in variables], 0)
-        mean = collectives.sum_over_workers(self.strategy, flat) / self.replicas
-        sizes = [v.value.shape.num_elements() for v in variables]
-        for variable, part in zip(variables, tf.split(mean, sizes), strict=True):
-            variable.assign(tf.reshape(part, variable.shape))
+
+        def mean() -> None:
+            summed = collectives.sum_over_replicas([v.value for v in variables])
+            for variable, whole in zip(variables, summed, strict=True):
+                put(variable, whole / self.replicas)
+
+        self.strategy.run(mean)
 
     @contextmanager
     def reading(self, order: np.ndarray[Any, Any], first: int) -> Iterator[None]:

@@ -28,6 +28,7 @@ REPLY_SECONDS = 900.0  # a first step may wait minutes for a compiler
 PRECISIONS = ("float32", "mixed_bfloat16")
 _MIRRORED = {"strategy": "mirrored", "replicas": 2}
 _WORKERS = {"strategy": "multi_worker", "replicas": 2}
+_LOCAL_SGD = {**_WORKERS, "sync_batch_norm": False, "average_every": 16}
 
 
 class BenchmarkError(WorkerError):
@@ -66,6 +67,11 @@ class Candidate:
         return registry.get(model).spec.benchmark.peers.get(self.module, own)
 
     @property
+    def steps_together(self) -> int:
+        """Steps after which its processes have done all that such steps cost."""
+        return int(self.changes.get("average_every", 1))
+
+    @property
     def processes(self) -> int:
         return (
             int(self.changes["replicas"]) if self.changes.get("strategy") == "multi_worker" else 1
@@ -84,6 +90,13 @@ CANDIDATES = (
     Candidate("replicas", "ganboard, 2 replicas", "ours", changes=_MIRRORED, every_precision=False),
     Candidate(
         "workers", "ganboard, 2 worker processes", "ours", changes=_WORKERS, every_precision=False
+    ),
+    Candidate(
+        "local-sgd",
+        "ganboard, local SGD in 2 processes",
+        "ours",
+        changes=_LOCAL_SGD,
+        every_precision=False,
     ),
     Candidate(
         "recompute",
@@ -105,7 +118,10 @@ CANDIDATES = (
     Candidate("floor", "The convolutions and products alone", "floor"),
 )
 GROUPS = {
-    "ganboard": ("bare", "platform", "xla", "fit", "replicas", "workers", "recompute", "start"),
+    "ganboard": (
+        *("bare", "platform", "xla", "fit"),
+        *("replicas", "workers", "local-sgd", "recompute", "start"),
+    ),
     "pytorch": ("pytorch-eager", "pytorch-channels-last", "pytorch-compiled"),
 }
 

@@ -70,6 +70,7 @@ GOALS = (
     ),
     Goal("2 replicas >= 0.97 x one", 0.97, "replicas", "", "bare", ""),
     Goal("2 worker processes >= 0.97 x one", 0.97, "workers", "", "bare", ""),
+    Goal("local SGD in 2 worker processes >= 0.97 x one", 0.97, "local-sgd", "", "bare", ""),
 )
 
 

@@ -200,9 +200,9 @@ class BenchmarkRunner:
             result.version = running.warm_up()
             if not result.steps:
                 result.step_seconds, _ = running.take(1)
-                result.steps = self._options.steps or max(
-                    LEAST_STEPS, round(TURN_SECONDS / result.step_seconds)
-                )
+                unit = candidate.steps_together
+                least = max(LEAST_STEPS, round(TURN_SECONDS / result.step_seconds))
+                result.steps = self._options.steps or -(-least // unit) * unit
         return self._awake[candidate]
 
     def _start(self, candidate: Candidate) -> Running:
