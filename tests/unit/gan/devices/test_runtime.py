@@ -100,6 +100,8 @@ runtime.prepare(Config(strategy="multi_worker", replicas=2))
 import tensorflow as tf
 assert len(tf.config.list_logical_devices("CPU")) == 1
 if not tf.config.list_physical_devices("GPU"):
-    assert tf.config.threading.get_intra_op_parallelism_threads() == max(1, runtime.cores() // 2)
+    own = max(1, runtime.cores() // 2)
+    assert tf.config.threading.get_intra_op_parallelism_threads() == own
+    assert tf.config.threading.get_inter_op_parallelism_threads() == own
 """
     assert python(code) == ""
