@@ -95,7 +95,8 @@ found = {
     "whole": error(ours, whole()),
     "half": error(run(BatchNormalization, **half), whole(**half)),
     "exchanges": [
-        run(kind, penalty=False)[4] for kind in (BatchNormalization, keras.layers.BatchNormalization)
+        run(kind, penalty=False)[4]
+        for kind in (BatchNormalization, keras.layers.BatchNormalization)
     ],
 }
 batch = np.random.default_rng(2).normal(1000, 0.1, SHAPE).astype(np.float32)
