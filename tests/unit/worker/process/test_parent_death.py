@@ -50,7 +50,7 @@ time.sleep(100)
 
 @pytest.mark.parametrize(
     ("parent", "program"),
-    [(TIED, "sleep"), (PROBE, "ganboard.gan.devices.hardware")],
+    [(TIED, "sleep"), (PROBE, "ganboard.gan.devices.probe")],
     ids=["exec_tied", "probe"],
 )
 def test_a_tied_program_ends_when_its_parent_is_killed(parent: str, program: str) -> None:
