@@ -32,7 +32,7 @@ class BadNeed(ValueError):
 
 @dataclass(frozen=True)
 class Offer:
-    """What the machine of a worker has: its `devices` as of `hardware.describe`, None before they
+    """What the machine of a worker has: its `devices` as of `probe.describe`, None before they
     are known."""
 
     labels: Sequence[str] = ()

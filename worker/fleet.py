@@ -43,7 +43,7 @@ class Machine:
 
     @property
     def devices(self) -> Mapping[str, Any]:
-        """What it has, as of `gan.devices.hardware.describe`; empty while that is unknown."""
+        """What it has, as of `gan.devices.probe.describe`; empty while that is unknown."""
         return next((one.worker.devices for one in self.workers if one.worker.devices), {})
 
 

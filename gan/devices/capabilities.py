@@ -85,7 +85,7 @@ def gainless(config: RunConfig, devices: Mapping[str, Any]) -> set[str]:
     found = set()
     if config.xla and not accelerated:
         found.add("xla")
-    if config.precision == "mixed_bfloat16" and not accelerated and _bfloat16_is_slow(devices):
+    if config.precision == "mixed_bfloat16" and not accelerated and bfloat16_is_slow(devices):
         found.add("precision")
     here = config.replicas // config.hosts
     if here > 1 and gpus < here and config.effective_strategy != "tpu":
@@ -93,14 +93,14 @@ def gainless(config: RunConfig, devices: Mapping[str, Any]) -> set[str]:
     return found
 
 
-def _bfloat16_is_slow(devices: Mapping[str, Any]) -> bool:
+def bfloat16_is_slow(devices: Mapping[str, Any]) -> bool:
     """Whether a processor multiplies float32 faster than bfloat16: as `gan.devices.probe` measured
     it, and before that by its instructions."""
     if rates := devices.get("cpu_rates"):
         return bool(rates["mixed_bfloat16"] < rates["float32"])
     flags = set(devices.get("cpu_flags", _BFLOAT16_FLAGS))
     # Intel's processors with AMX have both: where a hypervisor hides AMX, AVX-512's own instruction
-    # ran at 0.55 of float32's rate. AMD's have no avx512_fp16, and twice the rate.
+    # ran at 0.55 of float32's rate. The EPYCs measured have no avx512_fp16, and twice the rate.
     return not _BFLOAT16_FLAGS & flags or ("avx512_fp16" in flags and "amx_bf16" not in flags)
 
 

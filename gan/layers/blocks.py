@@ -47,8 +47,7 @@ class BlockedConv3D(keras.layers.Conv3D):  # type: ignore[misc]
 
     def keras_layer(self) -> tuple[keras.Layer, list[Any]]:
         """Keras's layers that compute the same, and the weights."""
-        options = {name: v for name, v in self.get_config().items() if name != "pads"}
-        plain = keras.layers.Conv3D.from_config(options | {"dtype": "float32"})
+        plain = keras.layers.Conv3D.from_config(super().get_config() | {"dtype": "float32"})
         if not any(self.pads):
             return plain, self.weights
         layers = keras.layers.ZeroPadding3D(self.pads), plain

@@ -12,7 +12,6 @@ generator with three such layers, here 6.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import keras
@@ -111,8 +110,9 @@ def _over_replicas(
             through = -scale * tf.math.rsqrt(variance + epsilon) / count * both
             indirect = _by(rows, through[0], through[1], mean, variance, epsilon)
             # a penalty on gradients differentiates once more
-            again = partial(_differentiate, upstream, rows, scale, epsilon)
-            return (direct + indirect, of_scale, of_offset), lambda *g: again(g)
+            return (direct + indirect, of_scale, of_offset), lambda *pull: _differentiate(
+                upstream, rows, scale, epsilon, pull
+            )
 
         return (outputs, mean, variance), lambda upstream, *_: gradients(upstream, rows, scale)
 

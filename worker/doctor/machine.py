@@ -16,6 +16,7 @@ from typing import Any
 import psutil
 
 from ganboard.db.settings import Settings, SettingsError
+from ganboard.gan.devices import capabilities
 from ganboard.gan.devices.hardware import cpu_flags
 from ganboard.worker.doctor import files
 from ganboard.worker.doctor.check import Check, Status
@@ -160,7 +161,7 @@ def _accelerators(hardware: dict[str, Any]) -> Check:
         )
     rates = hardware["cpu_rates"]
     share = rates["mixed_bfloat16"] / rates["float32"]
-    faster = "mixed_bfloat16" if share > 1 else "float32"
+    faster = "float32" if capabilities.bfloat16_is_slow(hardware) else "mixed_bfloat16"
     return Check(
         "gpu",
         "ok",
