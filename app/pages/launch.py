@@ -35,7 +35,7 @@ from ganboard.gan.settings import metadata, registry
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName
-from ganboard.worker.submission import forking, submit
+from ganboard.worker.submission import forking, naming, submit
 
 SOURCE = "launch_source"  # ("preset", name) or ("run", id): what the form was filled from
 CHANGES = "launch_changes"  # of a run's settings, which the form was filled with
@@ -162,7 +162,7 @@ def _fill(context: Context) -> dict[str, Any] | None:
         st.session_state[SOURCE] = ("run", clone)
         st.session_state[CHANGES] = changes
         suffix = forking.FORKED if forks else submit.CLONED
-        st.session_state[NAME] = run.name[: submit.NAME_LENGTH - len(suffix)] + suffix
+        st.session_state[NAME] = run.name[: naming.NAME_LENGTH - len(suffix)] + suffix
     return {
         "id": run.id,
         "name": run.name,
@@ -247,17 +247,17 @@ def _launch(
     context: Context, found: plan.LaunchPlan, preset: str, parent_id: str | None, fork: Fork | None
 ) -> None:
     """Name and button; on a click the run is stored and its page opened."""
-    usual = submit.default_name(found.config, preset) if found.config else ""
+    usual = naming.default_name(found.config, preset) if found.config else ""
     name = st.text_input(
         "Name",
         key=NAME,
-        max_chars=submit.NAME_LENGTH,
+        max_chars=naming.NAME_LENGTH,
         placeholder=usual,
         live=True,
         persist_state="session",
     )
     try:
-        checked = submit.check_name(name) if name else None
+        checked = naming.check_name(name) if name else None
     except BadName as error:
         checked, found = None, plan.LaunchPlan(found.config, found.plan, str(error))
         errors.report(str(error))

@@ -24,7 +24,7 @@ from ganboard.worker.errors import BadName
 from ganboard.worker.formatting import clean
 from ganboard.worker.interchange.document import encode, summaries
 from ganboard.worker.interchange.export import safe_cell
-from ganboard.worker.submission.submit import check_name
+from ganboard.worker.submission.naming import check_name
 from tests.factories import HOSTILE_NAMES
 from tests.fuzz.cases import fuzzed, refusal
 from tests.ui.pages import open_page

@@ -18,7 +18,7 @@ from ganboard.worker.claims.evidence import NoEvidence
 from ganboard.worker.claims.verdict import INVALID, UNDECIDED
 from ganboard.worker.context import Context
 from ganboard.worker.submission import submit
-from ganboard.worker.submission.submit import NAME_LENGTH
+from ganboard.worker.submission.naming import NAME_LENGTH
 
 log = logging.getLogger("ganboard.claims")
 

@@ -19,7 +19,7 @@ from ganboard.worker.claims.limits import FIRST_LOOK, MAX_PAIRS
 from ganboard.worker.claims.statement import RATE, SECONDS_TO, SPEED, Condition
 from ganboard.worker.context import Context
 from ganboard.worker.formatting import duration
-from ganboard.worker.submission import evaluation, starting, submit, sweep
+from ganboard.worker.submission import evaluation, naming, starting, sweep
 from ganboard.worker.submission.evaluation import EVERY
 
 DEFAULT_PAIRS, DEFAULT_CONFIDENCE, DEFAULT_POWER = 10, 0.95, 0.8
@@ -87,7 +87,7 @@ def prepare(context: Context, asked: Asked) -> Prepared:
     if instead.get("model", whole["model"]) != whole["model"]:
         raise ConfigError("Treatment and control must train the same model.")
     added, said = _evaluation(context, base, instead, conditions)
-    title = submit.trained(asked.preset, str(whole["model"]), str(whole["dataset"]))
+    title = naming.trained(asked.preset, str(whole["model"]), str(whole["dataset"]))
     own = {name: whole[name] for name in instead}
     seeds = {"seed": sweep.typed("seed", range(asked.seed, asked.seed + asked.pairs))}
     arms = {
@@ -96,7 +96,7 @@ def prepare(context: Context, asked: Asked) -> Prepared:
     }
     members, configs, names = [], {}, {}
     for arm, (settings, words) in arms.items():
-        names[arm] = _name(title, words)
+        names[arm] = naming.name_of(title, words)
         found = sweep.examine(context, settings, seeds, title=names[arm])
         configs[arm] = _checked(context, found[0], arm)
         members += found
@@ -201,11 +201,6 @@ def _evaluation(
     if any(condition.quantity == SECONDS_TO for condition in conditions) and EVERY not in base:
         return {EVERY: 1}, f"Each run is evaluated after every epoch ({EVERY}=1)."
     return added, found.sentence
-
-
-def _name(title: str, words: dict[str, Any]) -> str:
-    """What the names of an arm's runs begin with."""
-    return ", ".join([title, *(sweep.word(name, value) for name, value in words.items())])
 
 
 def _checked(context: Context, member: sweep.Member, arm: str) -> RunConfig:

@@ -18,7 +18,7 @@ from ganboard.worker.errors import WorkerError
 from ganboard.worker.external.limits import MAX_LOG
 from ganboard.worker.external.schema import LogPart, Report, Start, Values
 from ganboard.worker.safe_files import no_link
-from ganboard.worker.submission.submit import check_name
+from ganboard.worker.submission.naming import check_name
 
 Sent = TypeVar("Sent", bound=BaseModel)
 MAX_SIDE = 4096  # pixels of a grid

@@ -23,7 +23,7 @@ from ganboard.worker.external.images import sheet
 from ganboard.worker.external.limits import MAX_SETTINGS, MAX_TEXT
 from ganboard.worker.foreign.record import Record
 from ganboard.worker.formatting import clean, plural
-from ganboard.worker.submission.submit import NAME_LENGTH
+from ganboard.worker.submission.naming import NAME_LENGTH
 from ganboard.worker.tensorboard.board import EPOCH, LOSSES, REAL
 
 MAX_GRIDS = 2000  # of one run

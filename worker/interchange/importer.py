@@ -44,7 +44,7 @@ from ganboard.worker.interchange.fields import Number
 from ganboard.worker.interchange.logged_table import logged_rows
 from ganboard.worker.interchange.schema import RunDocument
 from ganboard.worker.interchange.step_table import same, step_rows
-from ganboard.worker.submission.submit import check_name
+from ganboard.worker.submission.naming import check_name
 
 MAX_GRID = 16 << 20
 MAX_SIDE = 4096  # pixels of a grid

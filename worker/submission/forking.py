@@ -18,7 +18,7 @@ from ganboard.worker.artifacts import transfers
 from ganboard.worker.artifacts.store import configured
 from ganboard.worker.context import Context
 from ganboard.worker.process import machine
-from ganboard.worker.submission import submit
+from ganboard.worker.submission import naming, submit
 
 FORKED = " (fork)"
 
@@ -90,8 +90,8 @@ def fork(
     config = parse({**parent.config, **changes})
     checked(context, parent, step, config)
     if name is None:
-        name = f"{parent.name[: submit.NAME_LENGTH - len(FORKED)]}{FORKED}"
-    name = submit.check_name(name)
+        name = f"{parent.name[: naming.NAME_LENGTH - len(FORKED)]}{FORKED}"
+    name = naming.check_name(name)
     submit.check(context, config)
     transfers.ensure(context, parent.id, step)
     made = new_id()

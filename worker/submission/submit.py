@@ -3,7 +3,6 @@ command line use these."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,17 +13,15 @@ from ganboard.db.errors import NotAllowed, UnknownRun
 from ganboard.db.models import WORKERS, Run
 from ganboard.db.runs import commands, past_runs, queries
 from ganboard.db.runs.runtime_estimation import History
-from ganboard.db.text_validation import invisible
-from ganboard.gan import presets
-from ganboard.gan.config import ConfigError, RunConfig, diff, parse, plan
+from ganboard.gan.config import ConfigError, RunConfig, parse, plan
 from ganboard.gan.devices import capabilities
 from ganboard.gan.settings import registry
 from ganboard.gan.settings.metadata import speed_settings
 from ganboard.worker.context import Context
-from ganboard.worker.errors import BadName, QueueUnreachable
+from ganboard.worker.errors import QueueUnreachable
 from ganboard.worker.submission import starting
+from ganboard.worker.submission.naming import NAME_LENGTH, check_name, default_name
 
-NAME_LENGTH = 80
 CLONED = " (clone)"
 
 # used for a worker that has not reported its hardware yet
@@ -61,18 +58,6 @@ def machines(context: Context) -> Machines:
 def run_history(context: Context) -> History:
     """What stored runs took, from which that of others is estimated."""
     return History(past_runs.measured_runs(context.engine), speed_settings())
-
-
-def check_name(text: str) -> str:
-    """The name in Unicode NFC without surrounding blanks. Raises BadName."""
-    name = unicodedata.normalize("NFC", text).strip()
-    if not name:
-        raise BadName("The name is empty. Enter a name, or omit it for a generated one.")
-    if len(name) > NAME_LENGTH:
-        raise BadName(f"The name has {len(name)} characters; the limit is {NAME_LENGTH}.")
-    if bad := invisible(name):
-        raise BadName(f"The name contains the invisible or control character {bad}. Remove it.")
-    return name
 
 
 def check(context: Context, config: RunConfig, *, here: bool = False) -> None:
@@ -161,45 +146,6 @@ def resume(context: Context, run_id: str, without: str | None = None) -> Run:
     run = commands.resume(context.engine, run_id=run_id, without=without)
     call(context, [run])
     return run
-
-
-def default_name(config: RunConfig, preset: str) -> str:
-    """A name that says what is special: what is trained, and which settings of speed differ from
-    its usual ones."""
-    kept = _trains(preset, config.model)
-    usual = presets.load(preset) if kept else parse({"model": config.model})
-    special = diff(config.model_dump(), usual.model_dump())
-    phrases = {
-        "batch_size": f"batch {config.batch_size}",
-        "precision": config.precision,
-        "xla": "xla" if config.xla else "no xla",
-    }
-    phrases |= {
-        "replicas": f"{config.replicas} replicas",
-        "accumulate": f"accumulate {config.accumulate}",
-        "loop": config.loop,
-    }
-    phrases["recompute"] = "recompute"
-    phrases["sync_batch_norm"] = "batch norm by replica"
-    phrases["rng"] = f"{config.rng} random numbers"
-    return ", ".join(
-        [
-            trained(preset, config.model, config.dataset),
-            *(word for key, word in phrases.items() if key in special),
-        ]
-    )
-
-
-def trained(preset: str, model: str, dataset: str) -> str:
-    """What a run trains, in a word or two: the preset that it comes from; where that is of an older
-    version or another model is chosen now, the data set and a model that is not the usual one."""
-    if _trains(preset, model):
-        return preset
-    return dataset if model == registry.usual() else f"{model}, {dataset}"
-
-
-def _trains(preset: str, model: str) -> bool:
-    return preset in presets.NAMES and presets.load(preset).model == model
 
 
 def call(context: Context, runs: Sequence[Run]) -> None:

@@ -20,20 +20,13 @@ from ganboard.gan.config import ConfigError, Plan, RunConfig, parse, parse_value
 from ganboard.gan.data import catalog, revision
 from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.settings import registry
-from ganboard.gan.settings.metadata import about, defaults
+from ganboard.gan.settings.metadata import defaults
 from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName
 from ganboard.worker.submission import starting
 from ganboard.worker.submission.evaluation import Evaluation, as_set, by_default, evaluate_reused
-from ganboard.worker.submission.submit import (
-    NAME_LENGTH,
-    Machines,
-    call,
-    check_name,
-    machines,
-    run_history,
-    trained,
-)
+from ganboard.worker.submission.naming import NAME_LENGTH, check_name, name_of, trained, value_text
+from ganboard.worker.submission.submit import Machines, call, machines, run_history
 
 # for whoever asks for a sweep
 __all__ = ["Evaluation", "as_set", "by_default", "evaluate_reused"]
@@ -84,7 +77,7 @@ def typed(name: str, given: Sequence[Any]) -> list[Any]:
     for value in given:
         one = parse_value(name, value)
         if one in found:
-            raise ConfigError(f"{name} lists {_format_value(one)} twice. Remove one of them.")
+            raise ConfigError(f"{name} lists {value_text(one)} twice. Remove one of them.")
         found.append(one)
     if not found:
         raise ConfigError(
@@ -261,29 +254,6 @@ def totals(grid: Sequence[Member]) -> tuple[float, float, float, int]:
         sum(member.seconds(bound) or 0.0 for member in known) for bound in ("likely", "low", "high")
     )
     return likely, low, high, len(grid) - len(known)
-
-
-def name_of(title: str, changes: Mapping[str, Any]) -> str:
-    """The name of a run that these settings set apart, within the limit of names."""
-    words = [title, *(word(name, value) for name, value in changes.items())]
-    name = ", ".join(words)
-    return name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1].rstrip(", ") + "…"
-
-
-def word(name: str, value: Any) -> str:
-    """A setting and its value in a name; self-explanatory text stands alone."""
-    short = about(name).short or name.replace("_", " ")
-    if isinstance(value, bool):
-        return short if value else f"no {short}"
-    if about(name).self_explanatory and isinstance(value, str):
-        return value
-    return f"{short} {_format_value(value)}"
-
-
-def _format_value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "all" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def digest(config: Mapping[str, Any], facts: Mapping[str, Any] | None = None) -> bytes:

@@ -22,7 +22,8 @@ from ganboard.gan.settings import registry
 from ganboard.gan.studies.predictions import Prediction
 from ganboard.worker import formatting
 from ganboard.worker.studies.comparison_groups import Family, axis, families, machine
-from ganboard.worker.submission.sweep import digest, word
+from ganboard.worker.submission.naming import word
+from ganboard.worker.submission.sweep import digest
 
 Verdict = Literal["reproduced", "not reproduced here", "cannot be tested here", "too little data"]
 REPRODUCED: Verdict = "reproduced"

@@ -10,44 +10,12 @@ import pytest
 from ganboard.db.errors import NotAllowed, UnknownRun
 from ganboard.db.models import Run
 from ganboard.db.runs import queries
-from ganboard.gan.config import ConfigError, parse
+from ganboard.gan.config import ConfigError
 from ganboard.gan.presets import load
 from ganboard.gan.quality import inception_weights
 from ganboard.worker.context import Context
-from ganboard.worker.errors import BadName
-from ganboard.worker.submission.submit import (
-    check_name,
-    clone,
-    default_name,
-    machines,
-    resume,
-    stop,
-    submit,
-)
+from ganboard.worker.submission.submit import clone, machines, resume, stop, submit
 from tests.factories import HARDWARE, make_worker
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("", "is empty"),
-        ("   ", "is empty"),
-        ("x" * 10_000, "10000 characters; the limit is 80"),
-        ("a\u202eb", "U+202E"),
-        ("a\x00b", "U+0000"),
-        ("a\nb", "U+000A"),
-        ("a\u200bb", "U+200B"),
-        ("\ud800", "U+D800"),
-    ],
-)
-def test_names_that_hide_or_flood_are_refused(text: str, complaint: str) -> None:
-    with pytest.raises(BadName) as error:
-        check_name(text)
-    assert complaint in str(error.value)
-
-
-def test_names_in_any_script_are_kept() -> None:
-    assert check_name("  e\u0301tude 漢字 👩\u200d🔬 <b> ") == "étude 漢字 👩\u200d🔬 <b>"
 
 
 def test_a_run_is_stored_even_without_a_queue(context: Context) -> None:
@@ -126,19 +94,6 @@ def test_stop_and_resume(context: Context, make_run: Callable[..., Run]) -> None
     assert stop(context, running.id) == "running"
     with pytest.raises(NotAllowed, match="Only stopped and failed"):
         resume(context, running.id)
-
-
-def test_default_names_say_what_is_special() -> None:
-    assert default_name(parse({}), "") == "mnist"
-    assert default_name(load("starter"), "starter") == "starter"
-    assert default_name(load("starter", {"xla": True}), "starter") == "starter, xla"
-    assert (
-        default_name(parse({"batch_size": 128, "xla": True, "replicas": 2}), "")
-        == "mnist, batch 128, xla, 2 replicas"
-    )
-    assert default_name(parse({"batch_size": 128}), "a preset of long ago") == "mnist, batch 128"
-    other = parse({"model": "convgan", "dataset": "digits", "batch_size": 128})
-    assert default_name(other, "starter") == "convgan, digits, batch 128"
 
 
 def test_machines_are_those_of_live_workers(context: Context) -> None:
