@@ -84,6 +84,7 @@ CANDIDATES = (
         "platform", "ganboard through queue, database, grids, checkpoints", every_precision=False
     ),
     Candidate("xla", "ganboard with XLA", "ours", changes={"xla": True}),
+    Candidate("hash", "ganboard with hashed random numbers", "ours", changes={"rng": "hash"}),
     Candidate(
         "fit", "ganboard with Keras fit", "ours", changes={"loop": "fit"}, every_precision=False
     ),
@@ -119,7 +120,7 @@ CANDIDATES = (
 )
 GROUPS = {
     "ganboard": (
-        *("bare", "platform", "xla", "fit"),
+        *("bare", "platform", "xla", "hash", "fit"),
         *("replicas", "workers", "local-sgd", "recompute", "start"),
     ),
     "pytorch": ("pytorch-eager", "pytorch-channels-last", "pytorch-compiled"),

@@ -85,8 +85,8 @@ def test_other_models_have_peers_too_and_pix2pix_nothing_to_recompute() -> None:
         with pytest.raises(
             ConfigError,
             match=(
-                f"^{name} does not support model={model}. Choose from bare, platform, xla, fit,"
-                " replicas, workers"
+                f"^{name} does not support model={model}. Choose from bare, platform, xla, hash,"
+                " fit, replicas, workers"
             ),
         ):
             choose([name], ["float32"], model)

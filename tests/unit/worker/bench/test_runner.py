@@ -15,7 +15,7 @@ from ganboard.worker.bench import runner
 from ganboard.worker.bench.candidates import BenchmarkError, Candidate, choose
 from ganboard.worker.bench.runner import Doing, Options, Watcher
 
-SECONDS = {"bare": 0.25, "tutorial": 0.5, "floor": 0.125}  # of one step
+SECONDS = {"bare": 0.25, "tutorial": 0.5, "floor": 0.125, "local-sgd": 0.3}  # of one step
 
 
 class Fake:
@@ -98,6 +98,12 @@ def test_every_other_round_goes_backwards_and_processes_stay(
 def test_turns_take_about_five_seconds(calls: list[str], tmp_path: Path) -> None:
     (bare, floor), _ = raced(["bare", "floor"], tmp_path, rounds=1)
     assert (bare.steps, floor.steps) == (20, 40)
+
+
+def test_turns_of_local_sgd_end_with_an_average(calls: list[str], tmp_path: Path) -> None:
+    (local,), _ = raced(["local-sgd"], tmp_path, rounds=1)
+    assert (local.steps, local.candidate.processes) == (32, 2)
+    assert "local-sgd 32" in calls
 
 
 def test_one_that_is_missing_leaves_the_others_alone(calls: list[str], tmp_path: Path) -> None:
