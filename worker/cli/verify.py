@@ -72,11 +72,11 @@ def bench(
     """Measure our trainer beside the plain TensorFlow tutorial, PyTorch, JAX and the bare
     convolutions, in turns within one run.
 
-    On MNIST where the data directory has it, else on digits. Candidates: bare, platform, xla, fit,
-    replicas, workers, recompute, start (all of them: ganboard), tutorial, pytorch-eager,
-    pytorch-channels-last, pytorch-compiled (pytorch), jax, floor. Of other models, pix2pix and
-    gan3d have a tutorial and PyTorch too, and the rest only ours. All rounds take about half an
-    hour on a small machine; leave the machine alone meanwhile.
+    On MNIST where the data directory has it, else on digits. Candidates: bare, platform, xla,
+    hash, fit, replicas, workers, local-sgd, recompute, start (all of them: ganboard), tutorial,
+    pytorch-eager, pytorch-channels-last, pytorch-compiled (pytorch), jax, floor. Of other models,
+    pix2pix and gan3d have a tutorial and PyTorch too, and the rest only ours. All rounds take about
+    half an hour on a small machine; leave the machine alone meanwhile.
 
     Examples:
       ganboard bench --only bare,tutorial --rounds 3

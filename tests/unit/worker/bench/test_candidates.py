@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +28,7 @@ from ganboard.worker.bench.candidates import (
     model_of_peers,
     peers_find_gan,
 )
+from ganboard.worker.cli import verify
 
 BY_NAME = {candidate.name: candidate for candidate in CANDIDATES}
 
@@ -65,6 +68,12 @@ def test_what_does_not_exist_is_refused_by_name(
 ) -> None:
     with pytest.raises(ConfigError, match=named):
         choose(only, [precision], model_of_peers())
+
+
+def test_help_names_all() -> None:
+    help_text = inspect.getdoc(verify.bench) or ""
+    named = set(re.findall(r"[a-z]+[a-z0-9-]*", help_text))
+    assert {*(each.name for each in CANDIDATES), *GROUPS} <= named
 
 
 def test_other_frameworks_train_dcgan() -> None:
