@@ -2,8 +2,9 @@
 that has none of our libraries.
 
 It says when its first step is done and when it is warm. Then it sleeps on its standard input until
-a line with a number of steps arrives, takes one step untimed, since its caches belong to others by
-then, and so many more, and answers how long these took; the end of the input ends it.
+a line with a number of steps arrives, takes one step untimed, since other candidates have filled
+the caches meanwhile, then so many more, and answers how long these took; the end of the input ends
+it.
 """
 
 from __future__ import annotations

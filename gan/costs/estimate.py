@@ -107,6 +107,8 @@ def estimate(config: RunConfig, examples: int | None = None, *, on_gpu: bool = F
     if config.limit and not config.quality_every:  # evaluation takes the whole data set
         examples = min(config.limit, examples)
     needs += _PROCESS + _COMPILER * config.xla
+    # of larger steps than DCGAN's: what they take once traced and optimised (tests.scale.memory)
+    needs += getattr(_of(config), "GRAPH_BYTES", 0)
     needs += _of(config).data_bytes(config, examples)
     # a checkpoint on its way to disk, the state before the first step, the first weights, and those
     # before an update, whose norm is reported

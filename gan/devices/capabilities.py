@@ -124,7 +124,8 @@ def remarks(config: RunConfig, devices: dict[str, Any]) -> list[str]:
     if "xla" in without_gain:
         found.append(
             "On a CPU, XLA fuses element-wise operations and leaves convolutions to oneDNN, which"
-            " is faster. Expect about the same speed as without XLA, with a longer start-up."
+            " is faster. Expect a lower speed than without XLA (DCGAN at batch 32 and 64: 7 to 17 %"
+            " lower) and a longer start-up."
         )
     elif config.replicas > 1 and config.xla:
         found.append(

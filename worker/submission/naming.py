@@ -12,6 +12,7 @@ from ganboard.gan.config import RunConfig, diff, parse
 from ganboard.gan.settings import registry
 from ganboard.gan.settings.metadata import about, has_effect
 from ganboard.worker.errors import BadName
+from ganboard.worker.formatting import clean
 
 NAME_LENGTH = 80
 
@@ -37,7 +38,7 @@ def default_name(config: RunConfig, preset: str) -> str:
     special = {
         name: values[name]
         for name in diff(values, usual.model_dump())
-        if name in values and about(name).affects != "records" and has_effect(name, values)
+        if about(name).affects != "records" and has_effect(name, values)
     }
     if not kept:
         special.pop("dataset", None)  # `trained` names it
@@ -55,7 +56,7 @@ def trained(preset: str, model: str, dataset: str) -> str:
 def name_of(title: str, changes: Mapping[str, Any]) -> str:
     """The name of a run that these settings set apart, within the limit of names."""
     words = [title, *(word(name, value) for name, value in changes.items())]
-    name = ", ".join(words)
+    name = clean(", ".join(words))  # a path or an option may hold any character
     return name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1].rstrip(", ") + "…"
 
 

@@ -10,14 +10,13 @@ from ganboard.gan.models.gan3d.config import Config
 from ganboard.gan.models.gan3d.source import SAMPLED
 
 _EVALUATED = 32  # events together, forward alone
-# the traced and optimised step, beyond DCGAN's (tests.scale.memory)
-_GRAPH = 100 * 10**6
+GRAPH_BYTES = 100 * 10**6
 
 
 def data_bytes(config: Config, examples: int) -> int:
     """Bytes of events as read, as joined and as a constant of TensorFlow: some 1,500 cells that are
-    not empty in each, a value and a place; and what the step takes beyond that of DCGAN."""
-    return 3 * 6 * 1500 * examples + _GRAPH
+    not empty in each, a value and a place."""
+    return 3 * 6 * 1500 * examples
 
 
 def evaluation_bytes(config: Config) -> int:

@@ -9,16 +9,15 @@ from ganboard.gan.models.pix2pix import architecture, source
 from ganboard.gan.models.pix2pix.config import CHANNELS, Config
 
 _EVALUATED = 16  # pairs together, forward alone
-# the traced and optimised step, beyond DCGAN's (tests.scale.memory)
-_GRAPH = 100 * 10**6
+GRAPH_BYTES = 100 * 10**6
 
 
 def data_bytes(config: Config, examples: int) -> int:
     """Bytes of frames in 16 bits, as read and as a constant of TensorFlow; of files frames of the
-    usual grid; and what the step takes beyond that of DCGAN."""
+    usual grid."""
     street = config.dataset == "vortex_street"
     length, width = (2 * config.side, config.side) if street else (256, 128)
-    return 2 * length * width * CHANNELS * 2 * examples + _GRAPH
+    return 2 * length * width * CHANNELS * 2 * examples
 
 
 def evaluation_bytes(config: Config) -> int:

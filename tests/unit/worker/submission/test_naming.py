@@ -56,6 +56,12 @@ def test_runs_that_differ_in_what_they_train_have_different_names() -> None:
     assert default_name(parse(without_effect), "") == "mnist"
 
 
+@pytest.mark.parametrize("path", ["a\u202eb", "a\nb"])
+def test_a_default_name_is_valid_whatever_a_setting_holds(path: str) -> None:
+    name = default_name(parse({"dataset": "images", "images_path": path}), "")
+    assert check_name(name) == name
+
+
 def test_a_default_name_keeps_the_limit() -> None:
     many = {"seed": 12, "g_learning_rate": 0.0123, "d_learning_rate": 0.0321, "epochs": 123}
     name = default_name(
